@@ -1,10 +1,10 @@
 //! Passes that make the execution of a plan faster without changing any output.
 
-mod compute_on_levels;
 mod compute_slice_numbers;
 mod constant_values;
 mod fold;
 mod fuse_elementwise;
+mod fuse_int8_conv;
 mod keep_packed;
 mod quantized_weights;
 
@@ -16,7 +16,7 @@ use crate::plan::Plan;
 /// Folds everything that is the same in every run, except for large low-bit weights, and fuses steps.
 pub(crate) fn optimize(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     keep_packed::keep_packed(plan, graph, half_precision);
-    compute_on_levels::compute_on_levels(plan, graph, half_precision);
+    fuse_int8_conv::fuse_int8_conv(plan, graph, half_precision);
     fold::fold(plan, graph, half_precision);
     compute_slice_numbers::compute_slice_numbers(plan, graph);
     fuse_elementwise::fuse_elementwise(plan, graph);

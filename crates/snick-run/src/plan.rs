@@ -46,7 +46,7 @@ pub(crate) enum StepKind {
 impl Step {
     /// Whether the outputs are the values of the node, and not codes.
     pub(crate) fn has_outputs_of_node(&self) -> bool {
-        !matches!(&self.kind, StepKind::Quantized(step) if step.gives_levels())
+        !matches!(&self.kind, StepKind::Quantized(step) if step.returns_codes())
     }
 
     /// The op that evaluates the step, if the step is a single layer.
@@ -91,7 +91,7 @@ pub(crate) struct Plan {
     /// For each constant: the slot whose value it replaces.
     pub(crate) folded: Vec<usize>,
     /// For each slot that contains codes: the layer whose output they encode, and its quantizer.
-    pub(crate) levels: HashMap<usize, (NodeId, Arc<Quantizer>)>,
+    pub(crate) codes: HashMap<usize, (NodeId, Arc<Quantizer>)>,
 }
 
 impl Plan {

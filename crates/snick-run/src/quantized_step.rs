@@ -16,14 +16,14 @@ pub(crate) enum QuantizedStep {
     /// Computes a convolution of codes and the layers after it; the result is codes.
     Convolve(Box<QuantizedConvolution>),
     /// Selects the maxima of codes in windows.
-    MaxPool(QuantizedMaxPool),
+    MaxPool(Box<QuantizedMaxPool>),
     /// Adds two quantized values; inputs and result are codes.
     Add { parts: [Arc<Quantizer>; 2], sum: Arc<Quantizer> },
 }
 
 impl QuantizedStep {
     /// Whether the output consists of codes instead of values.
-    pub(crate) fn gives_levels(&self) -> bool {
+    pub(crate) fn returns_codes(&self) -> bool {
         !matches!(self, Self::Dequantize(_))
     }
 
@@ -31,9 +31,9 @@ impl QuantizedStep {
     pub(crate) fn evaluate(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let output = match (self, inputs) {
             (Self::Quantize(quantizer), [values]) => quantizer.quantize(values)?,
-            (Self::Dequantize(quantizer), [levels]) => quantizer.dequantize(levels)?,
-            (Self::Convolve(convolution), [levels]) => convolution.run(levels)?,
-            (Self::MaxPool(pool), [levels]) => pool.run(levels)?,
+            (Self::Dequantize(quantizer), [codes]) => quantizer.dequantize(codes)?,
+            (Self::Convolve(convolution), [codes]) => convolution.run(codes)?,
+            (Self::MaxPool(pool), [codes]) => pool.run(codes)?,
             (Self::Add { parts: [left, right], sum }, [a, b]) => {
                 Quantizer::add([(&**left, a), (&**right, b)], sum)?
             }

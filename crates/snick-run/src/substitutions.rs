@@ -62,17 +62,17 @@ enum Substitute {
     /// The step with this index.
     Step(Arc<Session>, usize),
     /// Converts values to codes.
-    ToLevels(Arc<Quantizer>),
+    Quantize(Arc<Quantizer>),
     /// Converts codes to values.
-    FromLevels(Arc<Quantizer>),
+    Dequantize(Arc<Quantizer>),
 }
 
 impl std::fmt::Debug for Substitute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Step(_, number) => write!(f, "step {number}"),
-            Self::ToLevels(_) => f.write_str("to-levels"),
-            Self::FromLevels(_) => f.write_str("from-levels"),
+            Self::Quantize(_) => f.write_str("quantize"),
+            Self::Dequantize(_) => f.write_str("dequantize"),
         }
     }
 }
@@ -85,7 +85,7 @@ impl CustomOp for Substitute {
     fn infer(&self, _: &mut Infer<'_>) -> Result<Facts, OpError> {
         let count = match self {
             Self::Step(session, number) => session.plan.steps[*number].outs,
-            Self::ToLevels(_) | Self::FromLevels(_) => 1,
+            Self::Quantize(_) | Self::Dequantize(_) => 1,
         };
         Ok(std::iter::repeat_n(Fact::unknown(), count).collect())
     }
@@ -95,9 +95,9 @@ impl CustomOp for Substitute {
             Self::Step(session, number) => {
                 return session.evaluate_alone(&session.plan.steps[*number], inputs);
             }
-            Self::ToLevels(quantizer) => quantizer.quantize(exactly::<1>(inputs).map(|[values]| values)?)?,
-            Self::FromLevels(quantizer) => {
-                quantizer.dequantize(exactly::<1>(inputs).map(|[levels]| levels)?)?
+            Self::Quantize(quantizer) => quantizer.quantize(exactly::<1>(inputs).map(|[values]| values)?)?,
+            Self::Dequantize(quantizer) => {
+                quantizer.dequantize(exactly::<1>(inputs).map(|[codes]| codes)?)?
             }
         };
         Ok(vec![converted])
@@ -150,7 +150,7 @@ impl<'s> Builder<'s> {
             StepKind::Fused(fused) => ("fuse-elementwise", fused.product.is_some()),
             StepKind::Slice(_) => ("compute-slice-numbers", false),
             StepKind::Packed(_) => ("keep-packed", true),
-            StepKind::Quantized(_) => ("compute-on-levels", true),
+            StepKind::Quantized(_) => ("fuse-int8-conv", true),
         };
         let (mut inputs, mut reads) = (Vec::new(), Vec::new());
         for operand in &step.operands {
@@ -174,13 +174,13 @@ impl<'s> Builder<'s> {
             }
             return Some(());
         }
-        let Some((node, quantizer)) = self.session.plan.levels.get(&step.first) else {
+        let Some((node, quantizer)) = self.session.plan.codes.get(&step.first) else {
             // These codes are only read by the next step, so there is nothing to compare them with.
             self.made.insert(step.first, (new, reads));
             return Some(());
         };
         let old = Value { node: *node, port: 0 };
-        let new = self.add(Substitute::FromLevels(quantizer.clone()), &[new])?;
+        let new = self.add(Substitute::Dequantize(quantizer.clone()), &[new])?;
         self.claim(by, rounds, old, new, reads);
         Some(())
     }
@@ -193,8 +193,8 @@ impl<'s> Builder<'s> {
         if let Some(made) = self.made.get(&slot) {
             return Some(made.clone());
         }
-        let (node, quantizer) = self.session.plan.levels.get(&slot)?;
-        let value = self.add(Substitute::ToLevels(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
+        let (node, quantizer) = self.session.plan.codes.get(&slot)?;
+        let value = self.add(Substitute::Quantize(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
         // The codes come from a FakeQuantize, possibly through MaxPools.
         let mut at = *node;
         while !matches!(self.graph.node(at).op(), Op::FakeQuantize(_)) {

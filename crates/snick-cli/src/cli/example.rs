@@ -55,7 +55,7 @@ impl<'m> Example<'m> {
         }
         for symbol in symbols.ids() {
             if !example.sizes.contains_key(&symbol) {
-                let size = example.from_others(symbol);
+                let size = example.derived_size(symbol);
                 example.sizes.insert(symbol, size);
             }
         }
@@ -73,7 +73,7 @@ impl<'m> Example<'m> {
     }
 
     /// The size of a symbol that no input declares, from the sizes of earlier ones if it depends on them.
-    fn from_others(&self, symbol: SymbolId) -> (i64, Source) {
+    fn derived_size(&self, symbol: SymbolId) -> (i64, Source) {
         let size = |size| within(self.model, symbol, size);
         let same = match self.model.birth(symbol) {
             Birth::Declared => return (size(LENGTH), Source::Assumed),

@@ -37,7 +37,7 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let own_of: HashMap<NodeId, NodeId> = ids.into_iter().zip(own).collect();
     planted.plan = other.plan;
     planted.plan.steps.iter_mut().for_each(|step| step.node = own_of[&step.node]);
-    planted.plan.levels.values_mut().for_each(|(node, _)| *node = own_of[node]);
+    planted.plan.codes.values_mut().for_each(|(node, _)| *node = own_of[node]);
     assert!(claims(planted).1 > 0, "{by}");
 }
 
@@ -117,11 +117,11 @@ fn quantized_layers() -> String {
 /// A machine without fast multiplication of bytes computes such layers in floats, so they have no
 /// substitutes.
 #[test]
-fn convolutions_on_levels_are_checked() {
+fn convolutions_on_codes_are_checked() {
     match QuantizedConvolution::is_fast() {
-        true => wrong_plans_are_refuted("compute-on-levels", &quantized_layers(), ["0.5", "0.75"]),
-        false => assert!(
-            !claims(session(&quantized_layers().replace('@', "0.5"))).0.contains(&"compute-on-levels")
-        ),
+        true => wrong_plans_are_refuted("fuse-int8-conv", &quantized_layers(), ["0.5", "0.75"]),
+        false => {
+            assert!(!claims(session(&quantized_layers().replace('@', "0.5"))).0.contains(&"fuse-int8-conv"))
+        }
     }
 }

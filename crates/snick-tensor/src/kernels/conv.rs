@@ -379,7 +379,7 @@ mod tests {
     fn shapes_and_elements_decide_the_algorithm() {
         use ConvAlgorithm as By;
         let direct = match Isa::best() {
-            Isa::Base => By::DepthwisePlanes,
+            Isa::Baseline => By::DepthwisePlanes,
             _ => By::DepthwiseDirect,
         };
         let strided = |dilation| Window { strides: smallvec![2; 2], ..padded(dilation as isize, dilation) };

@@ -7,9 +7,9 @@
 //! take channels.
 
 use super::image_view::ImageView;
-use crate::kernels::gemm::OnPiece;
+use crate::kernels::gemm::Epilogue;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Lanes, Vector, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Isa, LaneMasks, Vector, Vectorised, dispatch_best};
 use crate::kernels::window::{WindowAxis, WindowGrid};
 
 /// Rows of windows in a block: with a kernel of 7, four sums of `f32` and their operands fit in 16 registers.
@@ -21,7 +21,12 @@ pub(super) fn is_supported(grid: &WindowGrid) -> bool {
     let is_square = rows.kernel == columns.kernel && rows.stride == columns.stride;
     let is_dense = rows.dilation == 1 && columns.dilation == 1;
     let has_kernel = matches!((rows.kernel, rows.stride), (3 | 5, 1 | 2) | (7, 1));
-    Isa::best() != Isa::Base && grid.is_flat() && has_kernel && is_square && is_dense && grid.out[1] >= ROWS
+    Isa::best() != Isa::Baseline
+        && grid.is_flat()
+        && has_kernel
+        && is_square
+        && is_dense
+        && grid.out[1] >= ROWS
 }
 
 /// Convolves one image with the filters of each of its channels; `then` follows for each filter. The products of each
@@ -31,7 +36,7 @@ pub(super) fn depthwise_direct(
     image: ImageView<f32>,
     filters: &[f32],
     out: &mut [f32],
-    then: Option<OnPiece<f32>>,
+    then: Option<Epilogue<f32>>,
 ) {
     let (filters_len, results) = (filters.len() / image.channels, out.len() / image.channels);
     let products = grid.windows().saturating_mul(filters_len);
@@ -39,7 +44,7 @@ pub(super) fn depthwise_direct(
         let image = image.channel_range(first..first + out.len() / results);
         let filters = &filters[first * filters_len..][..image.channels * filters_len];
         let then = then.map(|then| then.part(first * results));
-        widest(SomeChannels { grid, image, filters, out, then });
+        dispatch_best(SomeChannels { grid, image, filters, out, then });
     });
 }
 
@@ -59,7 +64,7 @@ impl Vectorised for SomeChannels<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         // See `is_supported`.
-        if I::ISA == Isa::Base {
+        if I::ISA == Isa::Baseline {
             return;
         }
         match (self.grid.axes[1].kernel, self.grid.axes[1].stride) {
@@ -107,13 +112,14 @@ struct Strip<M, const KERNEL: usize> {
     first: usize,
     /// The elements of a line that each column of the filter reads; with a stride of 2, those of the first half of the lanes
     /// and of the second.
-    reads: [Lanes<M, KERNEL>; 2],
+    reads: [LaneMasks<M, KERNEL>; 2],
 }
 
 impl<M, const KERNEL: usize> Strip<M, KERNEL> {
     fn new<I: Instructions<Mask = M>>(columns: &WindowAxis, first: usize) -> Self {
         let position = columns.position(first, 0);
-        let reads = [0, I::F32::LANES as isize].map(|lanes| Lanes::new::<I>(position + lanes, columns.size));
+        let reads =
+            [0, I::F32::LANES as isize].map(|lanes| LaneMasks::new::<I>(position + lanes, columns.size));
         Strip { first, reads }
     }
 }
@@ -204,7 +210,7 @@ mod tests {
         let (grid, x) = (WindowGrid::new(&axes, &out), Strided::<f32>::new(whole));
         let image = ImageView::new(&x, &grid);
         if !is_supported(&grid) {
-            assert!(out[0] < ROWS || Isa::best() == Isa::Base);
+            assert!(out[0] < ROWS || Isa::best() == Isa::Baseline);
             return;
         }
         for outputs in [1, 2] {

@@ -10,9 +10,9 @@ use super::filters::Filters;
 use super::image_view::ImageView;
 use super::phase_planes::PlaneLayout;
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Gemm, OnPiece};
+use crate::kernels::gemm::{Epilogue, Gemm};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best};
 
 /// Vectors of sums in a block. Their multiply-adds are independent, which hides the latency of four cycles.
 const BLOCK: usize = 4;
@@ -26,7 +26,7 @@ pub(super) fn depthwise_planes<T: Gemm>(
     image: ImageView<T>,
     filters: &Filters<T>,
     out: &mut [T],
-    then: Option<OnPiece<T>>,
+    then: Option<Epilogue<T>>,
 ) {
     let (mut starts, mut rows) = (layout.tap_starts(), Cow::Borrowed(&*filters.rows));
     if let Some(order) = &filters.order {
@@ -46,7 +46,7 @@ pub(super) fn depthwise_planes<T: Gemm>(
             layout.split(&image.channel(channel), None, &mut planes);
             for (i, (filter, out)) in rows.chunks_exact(taps).zip(out.chunks_exact_mut(windows)).enumerate() {
                 let (starts, planes, sums) = (&*starts, &*planes, &mut *sums);
-                widest(Filter { filter, starts, planes, sums, len: layout.positions });
+                dispatch_best(Filter { filter, starts, planes, sums, len: layout.positions });
                 layout.gather_windows(out, sums);
                 if let Some(then) = then {
                     then.apply(channel * results + i * windows, out);

@@ -14,7 +14,7 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::widen_real;
 use crate::kernels::elementwise::FusedElementwise;
-use crate::kernels::gemm::{Gemm, OnPiece};
+use crate::kernels::gemm::{Epilogue, Gemm};
 use crate::kernels::window::Window;
 use crate::layout::checked_len;
 use crate::{ElementType, Tensor, TensorError};
@@ -56,7 +56,7 @@ fn convolve_as<T: Gemm>(
     [input, filters]: [&Tensor; 2],
     dims: &[usize],
     then: Option<&FusedElementwise>,
-    run: impl Fn(&Convolution<T>, ConvAlgorithm, &mut [T], Option<OnPiece<T>>) -> Result<(), TensorError>,
+    run: impl Fn(&Convolution<T>, ConvAlgorithm, &mut [T], Option<Epilogue<T>>) -> Result<(), TensorError>,
 ) -> Result<Tensor, TensorError> {
     let (grid, mut x) = (&shape.grid, Strided::<T>::new(input));
     let view = ImageView::new(&x, grid);
@@ -90,7 +90,7 @@ fn convolve_as<T: Gemm>(
         }
     };
     let convolution = Convolution { shape, images, filters };
-    run(&convolution, algorithm, &mut values, in_pieces.map(|_| OnPiece::new(&on_piece)))?;
+    run(&convolution, algorithm, &mut values, in_pieces.map(|_| Epilogue::new(&on_piece)))?;
     let result = Tensor::from_buffer(T::TYPE, dims, values)?;
     match then.filter(|_| in_pieces.is_none()) {
         Some(then) => then.run(result),
@@ -110,8 +110,8 @@ impl<T: Gemm> Convolution<'_, T> {
     fn each_image(
         &self,
         out: &mut [T],
-        then: Option<OnPiece<T>>,
-        convolve: impl Fn(ImageView<T>, &mut [T], Option<OnPiece<T>>) -> Result<(), TensorError>,
+        then: Option<Epilogue<T>>,
+        convolve: impl Fn(ImageView<T>, &mut [T], Option<Epilogue<T>>) -> Result<(), TensorError>,
     ) -> Result<(), TensorError> {
         let results = self.shape.groups * self.shape.outputs * self.shape.grid.windows();
         out.chunks_exact_mut(results).enumerate().try_for_each(|(n, out)| {
@@ -124,7 +124,7 @@ impl<T: Gemm> Convolution<'_, T> {
         &self,
         algorithm: ConvAlgorithm,
         out: &mut [T],
-        then: Option<OnPiece<T>>,
+        then: Option<Epilogue<T>>,
     ) -> Result<(), TensorError> {
         let (shape, filters) = (self.shape, &self.filters);
         match algorithm {
@@ -151,7 +151,7 @@ impl<T: Gemm> Convolution<'_, T> {
         &self,
         images: ImageView<T>,
         out: &mut [T],
-        then: Option<OnPiece<T>>,
+        then: Option<Epilogue<T>>,
     ) -> Result<(), TensorError> {
         im2col(self.shape, images, &self.filters, out)?;
         if let Some(then) = then {
@@ -167,7 +167,7 @@ impl Convolution<'_, f32> {
         &self,
         algorithm: ConvAlgorithm,
         out: &mut [f32],
-        then: Option<OnPiece<f32>>,
+        then: Option<Epilogue<f32>>,
     ) -> Result<(), TensorError> {
         let (shape, filters) = (self.shape, &self.filters);
         match algorithm {

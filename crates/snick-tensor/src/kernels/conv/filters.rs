@@ -60,7 +60,7 @@ impl<'a, T: Gemm> Filters<'a, T> {
     /// The filters of each group as the left side of a product.
     pub fn packed_lhs(&self) -> Result<Arc<Vec<PackedLhs<T>>>, TensorError> {
         let pack = |group| match &self.order {
-            Some(order) => PackedLhs::pack_in_order(Isa::best(), &self.group(group), order),
+            Some(order) => PackedLhs::pack_permuted(Isa::best(), &self.group(group), order),
             None => PackedLhs::pack(Isa::best(), &self.group(group)),
         };
         self.tensor.memoised(Purpose::Filters, || Ok((0..self.shape.groups).map(pack).collect()))
@@ -72,7 +72,7 @@ impl<'a, T: Gemm> Filters<'a, T> {
             let mut rows = self.group(group).data.to_vec();
             self.reorder(&mut rows);
             let filters = Matrix::packed(&rows, self.shape.outputs, self.shape.filter_len());
-            PackedRhs::new(Isa::best(), &filters.turned()).into_packed()
+            PackedRhs::new(Isa::best(), &filters.transposed()).into_packed()
         };
         self.tensor.memoised(Purpose::FilterColumns, || Ok((0..self.shape.groups).map(pack).collect()))
     }

@@ -40,13 +40,19 @@ impl FloatFallback {
 
     /// Replaces the codes of some results, each a filter and a window. `out` holds the codes of four filters in rows of
     /// `windows`.
-    pub fn replace(&self, results: &[[usize; 2]], right: &PackedRhs<Quad>, out: &mut [Quad], windows: usize) {
+    pub fn replace(
+        &self,
+        results: &[[usize; 2]],
+        right: &PackedRhs<I8x4Dot>,
+        out: &mut [I8x4Dot],
+        windows: usize,
+    ) {
         for block in results.chunks(BLOCK) {
             let at = std::array::from_fn(|i| block.get(i).copied().unwrap_or(block[0]));
-            let codes = with_byte_products(Sums { of: self, right, at });
+            let codes = dispatch_int8_dot(Sums { of: self, right, at });
             for (&[filter, window], code) in block.iter().zip(codes) {
                 let shift = 8 * (filter % CHANNELS);
-                if let Some(Quad(quad)) = out.get_mut(filter / CHANNELS * windows + window) {
+                if let Some(I8x4Dot(quad)) = out.get_mut(filter / CHANNELS * windows + window) {
                     *quad = *quad & !(0xff << shift) | code << shift;
                 }
             }
@@ -60,7 +66,7 @@ type Each<T> = [T; BLOCK];
 /// The codes of a block of results.
 struct Sums<'a> {
     of: &'a FloatFallback,
-    right: &'a PackedRhs<'a, Quad>,
+    right: &'a PackedRhs<'a, I8x4Dot>,
     /// The filter and the window of each.
     at: Each<[usize; 2]>,
 }
@@ -71,14 +77,14 @@ impl Vectorised for Sums<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) -> Each<u32> {
         // See `QuantizedConvolution::is_fast`: the code would be long and slow.
-        if I::ISA == Isa::Base {
+        if I::ISA == Isa::Baseline {
             return Each::default();
         }
         let Self { of, right, at } = self;
         let FloatFallback { depth, taps, input, .. } = of;
         let groups = depth.div_ceil(CHANNELS);
         // Kernels of one element are summed in parts, as `PackedLhs::pack` does.
-        let part = if *taps == 1 { part_of_terms(*depth) / CHANNELS } else { usize::MAX };
+        let part = if *taps == 1 { depth_block(*depth) / CHANNELS } else { usize::MAX };
         let columns = at.map(|[_, window]| right.column(window));
         let filters = at.map(|[filter, _]| &of.by_tap[filter * taps * groups..][..taps * groups]);
         let rules = at.map(|[filter, _]| of.filters.rules[filter]);

@@ -9,7 +9,8 @@ use super::filters::Filters;
 use super::image_view::ImageView;
 use super::{ConvShape, DOT_LEN};
 use crate::buffer::filled;
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, gemm, narrow};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, gemm};
+use crate::kernels::matmul::dot_products::few_columns;
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowGrid;
 use crate::{ElementType, TensorError};
@@ -53,13 +54,13 @@ pub(super) fn im2col<T: Gemm>(
             let [window_stride, output_stride] = match &packed {
                 None => {
                     let columns = Matrix::packed(columns, count, length);
-                    narrow(&filters.group(group), &columns.turned(), results);
+                    few_columns(&filters.group(group), &columns.transposed(), results);
                     [1, count]
                 }
                 Some(packed) => {
                     filters.reorder(columns);
                     let left = PackedLhs::pack(Isa::best(), &Matrix::packed(columns, count, length));
-                    let left = if filters.order.is_some() { left.in_one_step() } else { left };
+                    let left = if filters.order.is_some() { left.with_sequential_sums() } else { left };
                     gemm(&left, &packed[group], results);
                     [*outputs, 1]
                 }

@@ -9,7 +9,7 @@
 
 use super::ConvShape;
 use super::phase_planes::PhasePlanes;
-use crate::kernels::gemm::{Gemm, OnPiece, PackedLhs, PackedRhs, gemm_then};
+use crate::kernels::gemm::{Epilogue, Gemm, PackedLhs, PackedRhs, gemm_with_epilogue};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 
@@ -21,7 +21,7 @@ pub(super) fn implicit_gemm<T: Gemm>(
     filters: &[PackedLhs<T>],
     order: Option<&[usize]>,
     out: &mut [T],
-    then: Option<OnPiece<T>>,
+    then: Option<Epilogue<T>>,
 ) {
     let (depth, results) = (shape.depth, out.len() / shape.groups);
     let convolve = |(group, out): (usize, &mut [T])| {
@@ -30,7 +30,7 @@ pub(super) fn implicit_gemm<T: Gemm>(
             starts = order.iter().map(|&term| starts[term]).collect();
         }
         let right = PackedRhs::of_lines(Isa::best(), planes.data(), starts, planes.layout.windows());
-        gemm_then(&filters[group], &right, out, then.map(|then| then.part(group * results)));
+        gemm_with_epilogue(&filters[group], &right, out, then.map(|then| then.part(group * results)));
     };
     let groups = out.chunks_exact_mut(results).enumerate();
     if sharing::is_shared() && shape.groups > 1 {

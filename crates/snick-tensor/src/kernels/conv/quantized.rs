@@ -7,7 +7,7 @@ use super::quantized_filters::QuantizedFilters;
 use super::{ConvAlgorithm, ConvShape, Elements};
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
-use crate::kernels::vectors::{Quad, has_byte_products};
+use crate::kernels::vectors::{I8x4Dot, has_int8_dot};
 use crate::kernels::window::{Window, WindowGrid};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -84,7 +84,7 @@ impl QuantizedConvolution {
         }
         let [groups, height, width] = self.output;
         let results = groups * height * width;
-        let codes: &[Quad] = bytemuck::cast_slice(images.as_slice::<u32>()?);
+        let codes: &[I8x4Dot] = bytemuck::cast_slice(images.as_slice::<u32>()?);
         let mut out = Buffer::any(batch * results)?;
         let images = codes.chunks_exact(self.input.iter().product());
         for (image, out) in images.zip(out.chunks_exact_mut(results)) {

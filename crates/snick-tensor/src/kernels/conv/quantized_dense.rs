@@ -17,18 +17,20 @@ use super::quantized_epilogue::QuantizedEpilogue;
 use super::quantized_filters::{IntegerFilters, packed_by_tap};
 use super::requantization::{Requantizations, is_ambiguous};
 use crate::TensorError;
-use crate::kernels::gemm::{MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, product, write_row};
+use crate::kernels::gemm::{
+    MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, product, write_row,
+};
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
-use crate::kernels::vectors::{Aligned, Instructions, Quad, Vector};
+use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector};
 
 /// Filters over all channels.
 pub(super) struct QuantizedDense {
-    filters: PackedLhs<Quad>,
+    filters: PackedLhs<I8x4Dot>,
     requantizations: Requantizations,
     fallback: FloatFallback,
     layout: PlaneLayout,
     /// The code nearest to 0, four times.
-    padding: Quad,
+    padding: I8x4Dot,
     /// Groups of four channels, rows and columns of the image.
     input: [usize; 3],
 }
@@ -59,7 +61,7 @@ impl QuantizedDense {
     }
 
     /// Convolves one image.
-    pub fn run(&self, data: &[Quad], out: &mut [Quad]) -> Result<(), TensorError> {
+    pub fn run(&self, data: &[I8x4Dot], out: &mut [I8x4Dot]) -> Result<(), TensorError> {
         let [channels, height, width] = self.input;
         let (channel_stride, strides) = ((height * width) as isize, [0, width as isize, 1]);
         let image = ImageView { data, start: 0, image_stride: 0, channels, channel_stride, strides };
@@ -78,13 +80,13 @@ impl QuantizedDense {
     #[inline(always)]
     fn padded_windows(&self, first: usize) -> &[(usize, usize)] {
         let padding = self.fallback.padding.as_ref();
-        padding.map(|padding| padding.among(first..first + MOST_COLUMNS)).unwrap_or_default()
+        padding.map(|padding| padding.among(first..first + MAX_PANEL_COLUMNS)).unwrap_or_default()
     }
 
     /// The offsets of a filter in the windows of a panel.
     #[inline(always)]
     fn offsets(&self, filter: usize, first: usize) -> Columns<f32> {
-        let mut offsets = [self.requantizations.filters[filter].offset; MOST_COLUMNS];
+        let mut offsets = [self.requantizations.filters[filter].offset; MAX_PANEL_COLUMNS];
         let count = self.fallback.padding.as_ref().map_or(0, PaddingCorrection::classes);
         // The last rows of a tile may belong to no filter.
         let of_filter = filter * count..(filter + 1) * count;
@@ -98,10 +100,10 @@ impl QuantizedDense {
 
 /// Lanes of a vector, and vectors of a row.
 const LANES: usize = 16;
-const VECTORS: usize = MOST_COLUMNS / LANES;
+const VECTORS: usize = MAX_PANEL_COLUMNS / LANES;
 
 /// The columns of a panel.
-type Columns<T> = [T; MOST_COLUMNS];
+type Columns<T> = [T; MAX_PANEL_COLUMNS];
 
 /// Writes the sums of four filters as one row of codes.
 struct RequantizeTile<'a> {
@@ -112,12 +114,12 @@ struct RequantizeTile<'a> {
     ambiguous: Mutex<Vec<[usize; 2]>>,
 }
 
-impl PlaceTile<Quad> for RequantizeTile<'_> {
-    type Out = Quad;
+impl StoreTile<I8x4Dot> for RequantizeTile<'_> {
+    type Out = I8x4Dot;
     const ROWS: usize = CHANNELS;
 
     #[inline(always)]
-    fn place<I: Instructions>(&self, out: &mut [Quad], at: TileAt, rows: &[Columns<Quad>]) {
+    fn store<I: Instructions>(&self, out: &mut [I8x4Dot], at: TilePosition, rows: &[Columns<I8x4Dot>]) {
         match self.of.requantizations.is_linear && self.of.padded_windows(at.column).is_empty() {
             true => self.four::<I, true>(out, at, rows),
             false => self.four::<I, false>(out, at, rows),
@@ -130,39 +132,39 @@ impl RequantizeTile<'_> {
     #[inline(always)]
     fn four<I: Instructions, const IS_LINEAR: bool>(
         &self,
-        out: &mut [Quad],
-        at: TileAt,
-        rows: &[Columns<Quad>],
+        out: &mut [I8x4Dot],
+        at: TilePosition,
+        rows: &[Columns<I8x4Dot>],
     ) {
         // See `QuantizedConvolution::is_fast`.
-        if I::Quads::LANES != LANES {
+        if I::I8x4Dots::LANES != LANES {
             return;
         }
-        let mut codes = [[I::Quads::splat(Quad(0)); CHANNELS]; VECTORS];
+        let mut codes = [[I::I8x4Dots::splat(I8x4Dot(0)); CHANNELS]; VECTORS];
         let mut doubts = [[I::F32::splat(0.0); CHANNELS]; VECTORS];
         let mut largest = I::F32::splat(f32::MIN);
         for k in 0..CHANNELS {
-            let sums = rows.get(k).unwrap_or(&[Quad(0); MOST_COLUMNS]);
+            let sums = rows.get(k).unwrap_or(&[I8x4Dot(0); MAX_PANEL_COLUMNS]);
             let filter = &self.of.requantizations.filters[at.row + k];
             let offsets = match IS_LINEAR {
-                true => [filter.offset; MOST_COLUMNS],
+                true => [filter.offset; MAX_PANEL_COLUMNS],
                 false => self.of.offsets(at.row + k, at.column),
             };
             let mut filter = filter.map(|&number| I::F32::splat(number));
             for v in 0..VECTORS {
                 filter.offset = I::F32::load(&offsets[v * LANES..]);
-                let sums = I::Quads::load(&sums[v * LANES..]);
+                let sums = I::I8x4Dots::load(&sums[v * LANES..]);
                 (codes[v][k], doubts[v][k]) = filter.codes::<I, IS_LINEAR>(sums);
-                [_, largest] = I::in_order(largest, doubts[v][k]);
+                [_, largest] = I::min_max(largest, doubts[v][k]);
             }
         }
-        let mut quads = Aligned([Quad(0); MOST_COLUMNS]);
+        let mut quads = Aligned([I8x4Dot(0); MAX_PANEL_COLUMNS]);
         for v in 0..VECTORS {
-            I::turned(I::bytes(codes[v])).store(&mut quads[v * LANES..]);
+            I::transpose_bytes(I::saturate_to_u8(codes[v])).store(&mut quads[v * LANES..]);
         }
         write_row(out, at.column - at.first, &quads[..at.width]);
-        if !I::are_negative(largest) {
-            let mut stored = Aligned([([Quad(0); MOST_COLUMNS], [0.0; MOST_COLUMNS]); CHANNELS]);
+        if !I::all_negative(largest) {
+            let mut stored = Aligned([([I8x4Dot(0); MAX_PANEL_COLUMNS], [0.0; MAX_PANEL_COLUMNS]); CHANNELS]);
             for k in 0..CHANNELS {
                 for v in 0..VECTORS {
                     codes[v][k].store(&mut stored[k].0[v * LANES..]);
@@ -175,7 +177,7 @@ impl RequantizeTile<'_> {
 
     /// Notes the ambiguous results of four filters.
     #[inline(never)]
-    fn note(&self, row: usize, column: usize, rows: &[(Columns<Quad>, Columns<f32>); CHANNELS]) {
+    fn note(&self, row: usize, column: usize, rows: &[(Columns<I8x4Dot>, Columns<f32>); CHANNELS]) {
         let mut ambiguous = self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner);
         for (row, (codes, doubts)) in (row..).zip(rows) {
             if doubts.iter().fold(u32::MAX, |all, doubt| all & doubt.to_bits()) >> 31 == 0 {

@@ -18,7 +18,7 @@ use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Aligned, Instructions, Quad, Vector, Vectorised, with_byte_products};
+use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot};
 use crate::kernels::window::{WindowAxis, WindowGrid};
 
 /// Lanes of a vector: four channels of four windows.
@@ -39,14 +39,14 @@ pub(super) struct QuantizedDepthwise {
     /// The padded image: the only phase plane of windows next to each other.
     layout: PlaneLayout,
     /// By group and step: the weights of each channel.
-    filters: Vec<Lanes<Quad>>,
+    filters: Vec<Lanes<I8x4Dot>>,
     /// Where each step begins in the padded image, for the first window.
     steps: Vec<usize>,
     /// By group: the channel of each lane.
     requantizations: Vec<Requantization<Lanes<f32>>>,
     is_linear: bool,
     /// By group: the code nearest to 0 of each channel.
-    padding: Vec<Quad>,
+    padding: Vec<I8x4Dot>,
     /// For ambiguous results: the filters, where each tap lies in the padded image, the rules of the codes, and what follows.
     integers: IntegerFilters,
     taps: Vec<usize>,
@@ -119,12 +119,12 @@ impl QuantizedDepthwise {
     }
 
     /// Convolves one image.
-    pub fn run(&self, data: &[Quad], out: &mut [Quad]) {
+    pub fn run(&self, data: &[I8x4Dot], out: &mut [I8x4Dot]) {
         let (area, windows) = (self.grid.area(), self.grid.windows());
         let products = windows.saturating_mul(CHANNELS * self.taps.len());
         sharing::in_parts(out, windows, sharing::PRODUCTS / products.max(1), |first, out| {
             let mut padded = Buffer::scratch(self.layout.len + BLOCK_READS);
-            padded[self.layout.len..].fill(Quad::default());
+            padded[self.layout.len..].fill(I8x4Dot::default());
             for (group, out) in (first..).zip(out.chunks_exact_mut(windows)) {
                 let strides = [0, self.grid.axes[2].size as isize, 1];
                 let image = ImageView {
@@ -136,14 +136,14 @@ impl QuantizedDepthwise {
                     strides,
                 };
                 self.layout.split(&image, Some(self.padding[group]), &mut padded);
-                with_byte_products(Group { of: self, group, image: &padded, out });
+                dispatch_int8_dot(Group { of: self, group, image: &padded, out });
             }
         });
     }
 
     /// The code of a result by a sum of floats, for the window at `at` of a padded image.
     #[inline(never)]
-    fn code_of_floats(&self, image: &[Quad], at: usize, channel: usize) -> u32 {
+    fn code_of_floats(&self, image: &[I8x4Dot], at: usize, channel: usize) -> u32 {
         let (rule, shift) = (self.rules[channel], 8 * (channel % CHANNELS));
         let codes = &self.integers.codes[channel * self.taps.len()..];
         let mut sum = 0f32;
@@ -186,7 +186,7 @@ impl Vectorised for Group<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         // See `QuantizedConvolution::is_fast`.
-        if I::Quads::LANES != LANES {
+        if I::I8x4Dots::LANES != LANES {
             return;
         }
         // A kernel of 3x3 has three steps, one per row.
@@ -213,9 +213,9 @@ impl Group<'_> {
         for y in 0..height {
             for first in (0..width).step_by(BLOCK) {
                 let at = y * rows.stride * row_len + first * columns.stride;
-                let mut sums = [I::Quads::splat(Quad::default()); CHANNELS];
+                let mut sums = [I::I8x4Dots::splat(I8x4Dot::default()); CHANNELS];
                 for (weights, step) in filter.iter().zip(steps) {
-                    let weights = I::Quads::load(&weights[..]);
+                    let weights = I::I8x4Dots::load(&weights[..]);
                     let Some(line) = image.get(at + step..at + step + BLOCK_READS) else { break };
                     for i in 0..CHANNELS {
                         let values = I::transpose_bytes(I::I8x4Dots::load(&line[starts[i]..]));
@@ -246,19 +246,19 @@ impl Group<'_> {
 #[inline(always)]
 fn requantize<I: Instructions, const IS_LINEAR: bool>(
     requantization: &Requantization<Lanes<f32>>,
-    sums: [I::Quads; CHANNELS],
+    sums: [I::I8x4Dots; CHANNELS],
     resolve: impl Fn(usize, usize) -> u32,
-) -> Lanes<Quad> {
+) -> Lanes<I8x4Dot> {
     let requantization = requantization.map(|lanes| I::F32::load(&lanes[..]));
     let (mut codes, mut doubts) = (sums, [I::F32::splat(0.0); CHANNELS]);
     let mut largest = I::F32::splat(f32::MIN);
     for k in 0..CHANNELS {
         (codes[k], doubts[k]) = requantization.codes::<I, IS_LINEAR>(sums[k]);
-        [_, largest] = I::in_order(largest, doubts[k]);
+        [_, largest] = I::min_max(largest, doubts[k]);
     }
     let mut quads = Lanes::default();
-    I::bytes(codes).store(&mut quads[..]);
-    if !I::are_negative(largest) {
+    I::saturate_to_u8(codes).store(&mut quads[..]);
+    if !I::all_negative(largest) {
         for k in 0..CHANNELS {
             let (mut stored_codes, mut stored_doubts) = (Lanes::default(), Lanes::default());
             codes[k].store(&mut stored_codes[..]);
@@ -274,7 +274,9 @@ fn requantize<I: Instructions, const IS_LINEAR: bool>(
 
 /// Windows of a stride of 2 in their order.
 #[inline(always)]
-fn interleave(quads: Lanes<Quad>) -> Lanes<Quad> {
-    let pairs = bytemuck::cast::<_, [[Quad; 2]; LANES / 2]>(*quads);
-    Aligned(bytemuck::cast::<[[Quad; 2]; LANES / 2], _>(std::array::from_fn(|i| pairs[2 * (i % 4) + i / 4])))
+fn interleave(quads: Lanes<I8x4Dot>) -> Lanes<I8x4Dot> {
+    let pairs = bytemuck::cast::<_, [[I8x4Dot; 2]; LANES / 2]>(*quads);
+    Aligned(bytemuck::cast::<[[I8x4Dot; 2]; LANES / 2], _>(std::array::from_fn(|i| {
+        pairs[2 * (i % 4) + i / 4]
+    })))
 }

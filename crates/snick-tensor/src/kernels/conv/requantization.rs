@@ -9,7 +9,7 @@ use super::quantized_epilogue::ChannelEpilogue;
 use super::quantized_filters::{CodeRule, IntegerFilters};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Instructions, Quad, Vector};
+use crate::kernels::vectors::{I8x4Dot, Instructions, Vector};
 
 /// The requantisation of the sums of a filter: `prelu(sum * factor + offset) + shift`, clamped and rounded. `T` is a number,
 /// or one for each lane of a vector.
@@ -58,25 +58,28 @@ impl<V: Vector<f32>> Requantization<V> {
     /// The codes of sums, not yet clamped to 0 to 255, and a number for each that is negative unless it is ambiguous.
     /// `IS_LINEAR` ones have neither slopes, shift nor bounds other than the first and the last code.
     #[inline(always)]
-    pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(&self, sums: I::Quads) -> (I::Quads, V) {
-        let mut results = I::floats(sums).multiply_add(self.factor, self.offset);
+    pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(
+        &self,
+        sums: I::I8x4Dots,
+    ) -> (I::I8x4Dots, V) {
+        let mut results = I::dots_to_f32(sums).multiply_add(self.factor, self.offset);
         if IS_LINEAR {
             // Negative results, of which there are many, are the first code.
-            [_, results] = I::in_order(results, V::splat(0.0));
+            [_, results] = I::min_max(results, V::splat(0.0));
         } else {
-            let [negative, others] = I::in_order(results, V::splat(0.0));
+            let [negative, others] = I::min_max(results, V::splat(0.0));
             let [below, above] = self.slopes;
             results = others.multiply_add(above, negative.multiply_add(below, self.shift));
-            let [_, results_from_low] = I::in_order(results, self.low);
-            [results, _] = I::in_order(results_from_low, self.high);
+            let [_, results_from_low] = I::min_max(results, self.low);
+            [results, _] = I::min_max(results_from_low, self.high);
         }
-        let distances = I::beyond_nearest(results);
-        (I::nearest(results), distances.multiply_add(distances, self.doubt))
+        let distances = I::round_residual(results);
+        (I::round_to_i32(results), distances.multiply_add(distances, self.doubt))
     }
 }
 
 /// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Those beyond all codes are not.
-pub(super) fn is_ambiguous(code: Quad, doubt: f32) -> bool {
+pub(super) fn is_ambiguous(code: I8x4Dot, doubt: f32) -> bool {
     doubt.is_sign_positive() && (0..=255).contains(&code.sum())
 }
 

@@ -12,7 +12,7 @@ use super::ConvShape;
 use super::image_view::ImageView;
 use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::{
-    Lines, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, product,
+    Lines, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, panel_columns, product,
 };
 use crate::kernels::vectors::{Instructions, Isa};
 use crate::kernels::window::{WindowAxis, WindowGrid};
@@ -132,13 +132,13 @@ struct PlaceRegion {
     row_len: usize,
 }
 
-impl PlaceTile<f32> for PlaceRegion {
+impl StoreTile<f32> for PlaceRegion {
     type Out = f32;
     const ROWS: usize = 1;
     const HAS_COLUMNS: bool = false;
 
     #[inline(always)]
-    fn place<I: Instructions>(&self, image: &mut [f32], at: TileAt, rows: &[[f32; MOST_COLUMNS]]) {
+    fn store<I: Instructions>(&self, image: &mut [f32], at: TilePosition, rows: &[[f32; MAX_PANEL_COLUMNS]]) {
         let mut next = at.column;
         while next < self.columns.min(at.column + at.width) {
             let (row, column) = (next / self.len, next % self.len);

@@ -23,7 +23,7 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::{Epilogue, PackedLhs, PackedRhs, gemm_single_threaded, panel_columns, tile_rows};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, dispatch_best};
 use crate::kernels::window::{WindowAxis, WindowGrid};
 use crate::memo::Purpose;
 use crate::{Tensor, TensorError};
@@ -162,7 +162,7 @@ impl Winograd {
         let (isa, columns, filters) = (Isa::best(), self.columns(count), out.len());
         let (stride, out_stride) = (channels * columns + GAP, filters * columns + GAP);
         let mut tiles = Buffer::scratch(ELEMENTS * stride);
-        widest(Transform {
+        dispatch_best(Transform {
             planes: planes.data(),
             starts: &planes.tap_starts(0..1),
             channel_stride: self.layout.len,
@@ -176,9 +176,9 @@ impl Winograd {
         let elements = self.filters.iter().zip(tiles.chunks_exact(stride));
         for ((left, tiles), out) in elements.zip(products.chunks_exact_mut(out_stride)) {
             let right = PackedRhs::of_panels(isa, columns, &tiles[..channels * columns]);
-            gemm_alone(left, &right, &mut out[..filters * columns]);
+            gemm_single_threaded(left, &right, &mut out[..filters * columns]);
         }
-        let is_finite = widest(InverseTransform {
+        let is_finite = dispatch_best(InverseTransform {
             products: &products,
             stride: out_stride,
             columns,
@@ -508,7 +508,7 @@ mod tests {
         let is_finite = |products: &[f32]| {
             let mut results = vec![f32::NAN; 6 * 34];
             let mut out = [&mut results[..]];
-            let is_finite = widest(InverseTransform {
+            let is_finite = dispatch_best(InverseTransform {
                 products,
                 stride,
                 columns,

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::kernels::window::WindowGrid;
 
 /// Writes the sum of the elements inside each window of `x` to `sums`.
@@ -15,7 +15,7 @@ pub(super) fn line_sums(grid: &WindowGrid, x: &[f32], sums: &mut [f32]) {
     let area = grid.area();
     sharing::in_parts(sums, grid.windows(), sharing::ELEMENTS / area.max(1), |first, sums| {
         sums.fill(0.0);
-        widest(LineSums { grid, x: &x[first * area..], sums });
+        dispatch_best(LineSums { grid, x: &x[first * area..], sums });
     });
 }
 

@@ -4,7 +4,7 @@ use super::separable_max::SeparableMax;
 use super::{PoolAlgorithm, Reduction};
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::Quad;
+use crate::kernels::vectors::I8x4Dot;
 use crate::kernels::window::{Window, WindowGrid};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -70,7 +70,7 @@ impl QuantizedMaxPool {
         }
         let ([_, rows, columns], [_, out_height, out_width]) = (self.grid.axes, self.grid.out);
         let (planes, results) = (bytemuck::cast_slice(&codes), bytemuck::cast_slice_mut(&mut out));
-        SeparableMax::<Quad> { axes: [rows, columns], out: [out_height, out_width], planes, results }
+        SeparableMax::<I8x4Dot> { axes: [rows, columns], out: [out_height, out_width], planes, results }
             .compute();
         reverse(&mut out, self.grid.windows());
         Tensor::from_buffer(ElementType::U32, &[batch, groups, self.output[0], self.output[1]], out)

@@ -7,7 +7,7 @@
 use crate::kernels::extremum::greatest;
 use crate::kernels::gemm::Factor;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Quad, Vectorised};
+use crate::kernels::vectors::{I8x4Dot, Instructions, Isa, Vectorised};
 use crate::kernels::window::WindowAxis;
 
 /// An element of four bytes.
@@ -31,11 +31,11 @@ impl Maximum for f32 {
 }
 
 /// The quantised codes of four channels.
-impl Maximum for Quad {
-    const LOWEST: Quad = Quad(0);
+impl Maximum for I8x4Dot {
+    const LOWEST: I8x4Dot = I8x4Dot(0);
 
     #[inline(always)]
-    fn raise(elements: &mut [Quad], from: &[Quad]) {
+    fn raise(elements: &mut [I8x4Dot], from: &[I8x4Dot]) {
         let (elements, from): (&mut [u8], &[u8]) =
             (bytemuck::cast_slice_mut(elements), bytemuck::cast_slice(from));
         for (element, &other) in elements.iter_mut().zip(from) {
@@ -63,7 +63,7 @@ impl<T: Maximum> SeparableMax<'_, T> {
         let windows = out[0].saturating_mul(out[1]);
         sharing::in_parts(results, windows, sharing::ELEMENTS / area.max(1), |first, results| {
             let planes = planes.get(first * area..).unwrap_or_default();
-            T::on(Isa::best(), SeparableMax { axes, out, planes, results });
+            T::dispatch_on(Isa::best(), SeparableMax { axes, out, planes, results });
         });
     }
 }
@@ -108,7 +108,7 @@ impl<T: Maximum> Vectorised for SeparableMax<'_, T> {
                         1 => from,
                         2 => {
                             let pairs = bytemuck::cast_slice(&from[..2 * strided.len()]);
-                            I::first_of_each(pairs, bytemuck::cast_slice_mut(strided));
+                            I::copy_even(pairs, bytemuck::cast_slice_mut(strided));
                             strided
                         }
                         _ => {

@@ -12,7 +12,7 @@ use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::{Fact, Graph, NodeId, Op, Value};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{
-    QuantizedEpilogue, BinaryOp, ElementFunction, QuantizedConvolution, QuantizedMaxPool, Quantizer, UnaryOp,
+    BinaryOp, ElementFunction, QuantizedConvolution, QuantizedEpilogue, QuantizedMaxPool, Quantizer, UnaryOp,
 };
 
 use super::constant_values::ConstantValues;
@@ -25,7 +25,7 @@ use crate::quantized_step::QuantizedStep;
 const FEW_PRODUCTS: usize = 1 << 16;
 
 /// Replaces the convolutions that can be computed on codes, and the FakeQuantizes before and after them.
-pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
+pub(super) fn fuse_int8_conv(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let has_any = plan.steps.iter().any(|step| matches!(graph.node(step.node).op(), Op::FakeQuantize(_)));
     if !has_any || !QuantizedConvolution::is_fast() {
         return;
@@ -38,7 +38,7 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
     let slots: HashMap<NodeId, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
     plan.slots += slots.len();
     let numbered = |(node, quantizer): (&NodeId, &Arc<Quantizer>)| (slots[node], (*node, quantizer.clone()));
-    plan.levels = found.quantizers.iter().map(numbered).collect();
+    plan.codes = found.quantizers.iter().map(numbered).collect();
     let read = |slot| Operand::Slot { slot, last: false };
     let read_all = |inputs: &[NodeId]| inputs.iter().map(|input| read(slots[input])).collect();
     let mut steps = Vec::with_capacity(plan.steps.len() + slots.len());
@@ -52,20 +52,20 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
             steps.push(step);
             continue;
         };
-        let levels = slots[&node];
-        let step_of_levels = match found.computed.remove(&node) {
-            Some(Computed { kind, pool: None, inputs }) => new(kind, read_all(&inputs), levels),
+        let codes = slots[&node];
+        let step_of_codes = match found.computed.remove(&node) {
+            Some(Computed { kind, pool: None, inputs }) => new(kind, read_all(&inputs), codes),
             Some(Computed { kind, pool: Some(pool), inputs }) => {
                 let convolved = plan.slots;
                 plan.slots += 1;
                 steps.push(new(kind, read_all(&inputs), convolved));
-                new(QuantizedStep::MaxPool(pool), Box::new([read(convolved)]), levels)
+                new(QuantizedStep::MaxPool(Box::new(pool)), Box::new([read(convolved)]), codes)
             }
-            None => new(QuantizedStep::Quantize(quantizer.clone()), step.operands[..1].into(), levels),
+            None => new(QuantizedStep::Quantize(quantizer.clone()), step.operands[..1].into(), codes),
         };
-        steps.push(step_of_levels);
+        steps.push(step_of_codes);
         let values = QuantizedStep::Dequantize(quantizer.clone());
-        steps.push(new(values, Box::new([read(levels)]), step.first));
+        steps.push(new(values, Box::new([read(codes)]), step.first));
     }
     plan.steps = steps;
     found.replaced.extend(found.quantizers.keys());
@@ -100,7 +100,7 @@ struct Computed {
 /// The layers after a convolution, up to and including a FakeQuantize.
 struct Following {
     after: QuantizedEpilogue,
-    /// The greatest, or least, levels of windows.
+    /// The greatest, or least, codes of windows.
     pool: Option<QuantizedMaxPool>,
     /// The convolution and the layers after it, excluding the FakeQuantize.
     layers: Vec<NodeId>,
@@ -258,7 +258,7 @@ impl<'a> Search<'a> {
         let own = self.quantizers.get(&step.node)?;
         found.quantizers.insert(input, quantizer.clone());
         found.quantizers.insert(step.node, own.clone());
-        let kind = QuantizedStep::MaxPool(pool);
+        let kind = QuantizedStep::MaxPool(Box::new(pool));
         found.computed.insert(step.node, Computed { kind, pool: None, inputs: vec![input] });
         Some(())
     }
@@ -296,7 +296,8 @@ impl<'a> Search<'a> {
                     };
                     let value = self.by_channel(step, slot, outputs)?;
                     if op.function == BinaryOp::Mul {
-                        pool = pool.map(|pool: QuantizedMaxPool| minimum_where_negative(pool, &value, outputs));
+                        pool =
+                            pool.map(|pool: QuantizedMaxPool| minimum_where_negative(pool, &value, outputs));
                     }
                     *constant = Some(value);
                 }
@@ -423,7 +424,7 @@ mod tests {
 
     /// The number of quantized steps whose output is codes, and the number of quantized steps whose output is
     /// values. Checks that the plan without these steps has the same outputs, for any number of threads.
-    fn on_levels(graph: &Graph) -> [usize; 2] {
+    fn on_codes(graph: &Graph) -> [usize; 2] {
         let x = Tensor::from_vec(&[1, 8, 24, 24], noise(8 * 24 * 24)).unwrap();
         let node = graph.parameters().next().unwrap();
         let parameter = graph.fact(Value { node, port: 0 }).unwrap();
@@ -439,15 +440,15 @@ mod tests {
                 assert_eq!(found.errors.len(), 0);
             }
         }
-        let count = |gives_levels| {
-            let is_one = |step: &&Step| matches!(&step.kind, StepKind::Quantized(q) if q.gives_levels() == gives_levels);
+        let count = |returns_codes| {
+            let is_one = |step: &&Step| matches!(&step.kind, StepKind::Quantized(q) if q.returns_codes() == returns_codes);
             session.plan.steps.iter().filter(is_one).count()
         };
         [true, false].map(count)
     }
 
     #[test]
-    fn layers_between_convolutions_are_computed_on_levels() {
+    fn layers_between_convolutions_are_computed_on_codes() {
         let [unsigned, signed] = [[0.0, 255.0 / 64.0], [-2.0, 127.0 / 64.0]];
         let layers = [
             quantize("a", "x", signed),
@@ -469,11 +470,11 @@ mod tests {
         ];
         // There are five FakeQuantizes. The outputs of two of them are also needed as values.
         let expected = if QuantizedConvolution::is_fast() { [5, 2] } else { [0, 0] };
-        assert_eq!(on_levels(&graph(&layers.concat())), expected);
+        assert_eq!(on_codes(&graph(&layers.concat())), expected);
     }
 
     #[test]
-    fn lines_after_sums_are_computed_on_levels() {
+    fn lines_after_sums_are_computed_on_codes() {
         let range = [-2.0, 127.0 / 64.0];
         let constant = |name: &str, dims: &[usize], value: &str| {
             let values = vec![value; dims.iter().product()].join(", ");
@@ -502,11 +503,11 @@ mod tests {
             [(&[], [2, 1]), (&[24], [2, 1]), (&[24, 1, 1], [2, 1]), (&[1, 24], [0, 0])];
         for (slope, steps) in slopes {
             let expected = if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
-            assert_eq!(on_levels(&graph(&layers(slope, ""))), expected, "{slope:?}");
+            assert_eq!(on_codes(&graph(&layers(slope, ""))), expected, "{slope:?}");
         }
         // An inner value has a second reader.
         let read_twice = "  %o = Tanh-1(%f)\n  %z = Result-1(%o)\n";
-        assert_eq!(on_levels(&graph(&layers(&[24], read_twice))), [0, 0]);
+        assert_eq!(on_codes(&graph(&layers(&[24], read_twice))), [0, 0]);
     }
 
     /// A MaxPool with a stride of 2.
@@ -518,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn greatest_values_are_pooled_on_levels() {
+    fn greatest_values_are_pooled_on_codes() {
         let range = [-2.0, 127.0 / 64.0];
         let factors = ["1.7", "-0.9"].repeat(12).join(", ");
         let layers = [
@@ -542,10 +543,10 @@ mod tests {
         .concat();
         // There are three FakeQuantizes and four pools. The output of one of them is also needed as values.
         let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
-        assert_eq!(on_levels(&graph(&layers)), expected([7, 1]));
+        assert_eq!(on_codes(&graph(&layers)), expected([7, 1]));
         // The indices of the maxima are used, so this pool is not replaced.
         let layers = layers + "  %z = Result-1(%b:1)\n";
-        assert_eq!(on_levels(&graph(&layers)), expected([4, 1]));
+        assert_eq!(on_codes(&graph(&layers)), expected([4, 1]));
     }
 
     /// The form that early tools wrote: both weights and data are quantized by a FakeQuantize and declared as
@@ -572,8 +573,8 @@ mod tests {
         ]
         .concat();
         let expected = if QuantizedConvolution::is_fast() { [2, 1] } else { [0, 0] };
-        assert_eq!(on_levels(&graph(&layers)), expected);
-        assert_eq!(on_levels(&graph(&layers.replace("f32", "f16"))), expected);
+        assert_eq!(on_codes(&graph(&layers)), expected);
+        assert_eq!(on_codes(&graph(&layers.replace("f32", "f16"))), expected);
     }
 
     #[test]
@@ -583,14 +584,14 @@ mod tests {
         let conv = |pad| convolve("c", "Convolution-1", "%a, %w", pad);
         // There are too few multiplications.
         let few = [first.clone(), weights("w", &[1, 8, 1, 1]), conv(0), last.clone()];
-        assert_eq!(on_levels(&graph(&few.concat())), [0, 0]);
+        assert_eq!(on_codes(&graph(&few.concat())), [0, 0]);
         // There is a scale per input channel.
         let by_channel = weights("w", &[8, 8, 3, 3]).replace("f32[8, 1, 1, 1]", "f32[8, 1, 1]");
-        assert_eq!(on_levels(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
+        assert_eq!(on_codes(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
         // The filters have a single channel, and the padding is not a level.
         let odd = quantize("a", "x", [-2.0, 2.0]);
         let filters = weights("w", &[8, 1, 1, 3, 3]);
         let grouped = conv(1).replace("Convolution", "GroupConvolution");
-        assert_eq!(on_levels(&graph(&[odd, filters, grouped, last].concat())), [0, 0]);
+        assert_eq!(on_codes(&graph(&[odd, filters, grouped, last].concat())), [0, 0]);
     }
 }
