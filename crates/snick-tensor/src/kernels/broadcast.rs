@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use crate::layout::{Layout, Offsets, Strides};
 use crate::{Dims, Tensor, TensorError};
 
-/// The dims that two broadcast to: aligned at the right, 1 broadcasts, a missing axis is 1.
+/// The dims that two shapes broadcast to: axes are aligned at the right, size 1 broadcasts, a missing axis has size 1.
 ///
 /// # Errors
 /// [`TensorError::ShapeMismatch`].
@@ -24,14 +24,14 @@ pub fn broadcast_dims(a: &[usize], b: &[usize]) -> Result<Dims, TensorError> {
         .collect()
 }
 
-/// Elements and the layout to walk them. Unaligned elements are packed first.
+/// The elements of a tensor with a layout to walk them. Unaligned elements are copied first.
 pub(crate) struct Strided<'a, T: Pod> {
     pub data: Cow<'a, [T]>,
     pub layout: Layout,
 }
 
 impl<'a, T: Pod> Strided<'a, T> {
-    /// The elements of `tensor`, whose type has the width of `T`.
+    /// The elements of `tensor`, whose type has the size of `T`.
     pub fn new(tensor: &'a Tensor) -> Self {
         let bytes = tensor.storage().bytes();
         let whole = &bytes[..bytes.len() - bytes.len() % size_of::<T>()];
@@ -47,7 +47,7 @@ impl<'a, T: Pod> Strided<'a, T> {
         Ok(Strided { layout: own.layout.broadcast_to(dims)?, ..own })
     }
 
-    /// The elements, broadcast to `dims`, in the same order with the fewest axes.
+    /// The elements, broadcast to `dims`, with axes merged into as few as possible.
     pub fn collapsed(tensor: &'a Tensor, dims: &[usize]) -> Result<Self, TensorError> {
         let packed = tensor.packed_bytes().and_then(|bytes| bytemuck::try_cast_slice(bytes).ok());
         if let Some(data) = packed.filter(|_| tensor.dims() == dims) {
@@ -57,13 +57,13 @@ impl<'a, T: Pod> Strided<'a, T> {
         Ok(Strided { layout: own.layout.collapse(), ..own })
     }
 
-    /// `len` elements from `at` on, `step` apart.
+    /// `len` elements from `at` on, with a distance of `step`.
     pub fn run(&self, at: usize, step: isize) -> Run<'_, T> {
         Run { data: &self.data, at, step }
     }
 }
 
-/// Visits the elements of a view in row-major order, a block at a time: contiguous ones in place, others gathered in
+/// Visits the elements of a view in row-major order, a block at a time: contiguous elements in place, others gathered into
 /// blocks that stay in the cache.
 pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[T])) {
     const BLOCK: usize = 256;
@@ -90,7 +90,7 @@ pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[
     visit(&block[..filled]);
 }
 
-/// Copies a run as long as `to`; a short one without a call, as two pieces that may overlap.
+/// Fills `to` from the start of a run. Short runs are copied inline, as two pieces that may overlap.
 #[inline(always)]
 pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
     #[inline(always)]
@@ -113,17 +113,17 @@ pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
     }
 }
 
-/// Copies every `step`-th element, as many as `to` holds.
+/// Fills `to` with every `step`-th element.
 #[inline(never)]
 fn copy_apart<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
     if step > 2 {
         to.iter_mut().zip(from.iter().step_by(step)).for_each(|(to, &x)| *to = x);
         return;
     }
-    // Pairs, which the compiler takes apart as vectors.
+    // In pairs, which the compiler deinterleaves with vector instructions.
     let pairs = from.as_chunks::<2>().0;
     to.iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair[0]);
-    // The last element of the data may have no neighbour.
+    // The last element of the data may have no pair.
     if let (Some(&last), Some(to)) = (from.last(), to.get_mut(pairs.len())) {
         *to = last;
     }
@@ -145,7 +145,7 @@ impl<'a, T: Copy> Run<'a, T> {
         Run { at, step: self.step * stride as isize, ..self }
     }
 
-    /// Copies the first elements, as many as `to` holds.
+    /// Fills `to` with the first elements.
     #[inline(always)]
     pub fn copy_to(&self, to: &mut [T]) {
         match self.step {
@@ -172,7 +172,7 @@ impl<'a, T: Copy> Run<'a, T> {
     }
 }
 
-/// Merges the axes of layouts of equal dims, none of them 0, into the fewest axes: returns their sizes, and appends the
+/// Merges axes of layouts with the same dims, none of them 0, into as few as possible. Returns their sizes and appends the
 /// strides of each layout to its entry.
 fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     let mut dims = Dims::new();
@@ -198,8 +198,8 @@ fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     dims
 }
 
-/// Walks layouts of equal dims together, in row-major order, in the longest runs of constant strides: `visit(starts,
-/// steps, len)`.
+/// Walks layouts with the same dims together, in row-major order: calls `visit(starts, steps, len)` for the longest runs of
+/// constant strides.
 pub(crate) fn for_each_run<const N: usize>(
     layouts: [&Layout; N],
     mut visit: impl FnMut([usize; N], [isize; N], usize),
@@ -239,7 +239,7 @@ mod tests {
         let data: Vec<i32> = (0..40).collect();
         for step in [-3, -1, 0, 1, 2, 3] {
             let at = if step < 0 { 39 } else { 0 };
-            // As long as the data allows: the last element of a step of 2 has no neighbour in data of odd length.
+            // The longest run that the data allows: with step 2, the last element may have no neighbour.
             for data in [&data[..], &data[..39]] {
                 let run = Run { data, at: at.min(data.len() - 1), step };
                 let most = if step == 0 { 9 } else { data.len().div_ceil(step.unsigned_abs()) };

@@ -1,4 +1,4 @@
-//! Concatenation of tensors.
+//! Concatenates tensors.
 
 use smallvec::SmallVec;
 
@@ -9,10 +9,10 @@ use crate::kernels::strided_copy::pack_apart;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// Threads copy so many bytes together.
+/// The fewest bytes that are worth a thread.
 const SHARED: usize = 1 << 16;
 
-/// The inputs, concatenated along `axis`; all other dims must be equal.
+/// Concatenates the inputs along `axis`. All other dims must be equal.
 ///
 /// # Errors
 /// [`TensorError::Argument`] without inputs, [`TensorError::AxisOutOfRange`], [`TensorError::TypeMismatch`],
@@ -35,7 +35,7 @@ pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
     moving(inputs, |units| join(units, axis, &dims))
 }
 
-/// The inputs have one whole-byte type, and `dims` is the dims of the result.
+/// Concatenates inputs whose elements are whole bytes. `dims` are those of the result.
 fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorError> {
     let et = units[0].element_type();
     let mut out = Buffer::<u8>::any(stored_bytes(et, dims)?)?;
@@ -43,13 +43,13 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
         let outer: usize = dims[..axis].iter().product();
         let pitch = out.len() / outer;
         let mut first = 0;
-        // The packed inputs, and where they begin in each row.
+        // The packed inputs, and their offsets in each row.
         let mut packed = SmallVec::<[_; 8]>::new();
         for input in units {
             let width = input.size_in_bytes() / outer;
             match input.packed_bytes() {
                 _ if width == 0 => {}
-                // Of one row, threads copy pieces of each input; of several, whole rows of all inputs.
+                // Threads copy pieces of each input of a single row, and otherwise whole rows of all inputs.
                 Some(bytes) if outer == 1 => {
                     sharing::in_parts(&mut out[first..][..width], 1, SHARED, |at, to| {
                         to.copy_from_slice(&bytes[at..][..to.len()]);

@@ -8,7 +8,7 @@ use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError, packing};
 
-/// Runs `$body`, a `Result`, with `$T` as the Rust type of `$et`, which is one of those listed.
+/// Runs `$body`, a `Result`, with `$T` as the Rust type of `$et`. Types that are not listed are an error.
 macro_rules! with_type {
     ([$($variant:ident = $rust:ty),*], $et:expr, $T:ident => $body:expr) => {
         match $et {
@@ -45,7 +45,7 @@ macro_rules! with_unit {
 
 pub(crate) use {with_number, with_real, with_type, with_unit};
 
-/// The type that elements of `et` are computed in.
+/// The type in which kernels compute elements of `et`.
 fn compute_type(et: ElementType) -> ElementType {
     match et {
         F16 | BF16 | NF4 | F8E4M3 | F8E5M2 | F8E8M0 | F4E2M1 => F32,
@@ -59,7 +59,7 @@ pub(crate) fn is_computed_in(et: ElementType) -> bool {
     compute_type(et) == et
 }
 
-/// All inputs, which must have one type, converted to the type they are computed in.
+/// Converts all inputs, which must have the same type, to the type in which kernels compute.
 pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N], TensorError> {
     let mut wide = inputs.map(Tensor::clone);
     let et = wide.first().map_or(Dynamic, Tensor::element_type);
@@ -70,7 +70,7 @@ pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N],
     Ok(wide)
 }
 
-/// The tensor in another type; cached for constants.
+/// Converts a tensor to another type. The result is cached for constants.
 fn converted(tensor: &Tensor, et: ElementType) -> Result<Tensor, TensorError> {
     if tensor.element_type() == et {
         return Ok(tensor.clone());
@@ -92,11 +92,11 @@ pub(crate) fn widen_real<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor
     Ok(wide)
 }
 
-/// Runs a kernel that only copies elements, on unsigned integers of their width: strings as indices into a common
-/// table, sub-byte elements as bytes.
+/// Runs a kernel that only copies elements on unsigned integers of the same size: strings as indices into a common table,
+/// sub-byte elements as bytes.
 ///
 /// # Errors
-/// [`TensorError::TypeMismatch`] if the inputs differ in type, or what the kernel answers.
+/// [`TensorError::TypeMismatch`] if the inputs differ in type, or the error of the kernel.
 pub(crate) fn moving<K>(inputs: &[&Tensor], kernel: K) -> Result<Tensor, TensorError>
 where
     K: FnOnce(&[Tensor]) -> Result<Tensor, TensorError>,
@@ -105,7 +105,7 @@ where
         return kernel(&[]);
     };
     inputs.iter().try_for_each(|t| t.expect(et))?;
-    // The caller knows its own element type, not the integers it is computed in.
+    // Errors should name the caller's element type, not the integers.
     moved(inputs, et, kernel).map_err(|error| error.with_element_type(et))
 }
 
@@ -144,7 +144,7 @@ fn moving_texts<K>(inputs: &[&Tensor], kernel: K) -> Result<Tensor, TensorError>
 where
     K: FnOnce(&[Tensor]) -> Result<Tensor, TensorError>,
 {
-    // A shared table is kept; different ones are concatenated, and indices shifted.
+    // A shared table stays as it is. Different tables are concatenated and their indices shifted.
     let mut tables: Vec<&Arc<[std::string::String]>> = Vec::new();
     let mut units = Vec::with_capacity(inputs.len());
     for input in inputs {

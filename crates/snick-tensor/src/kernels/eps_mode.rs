@@ -1,6 +1,6 @@
-//! Where a normalisation adds its epsilon.
+//! How a normalisation applies its epsilon.
 
-/// Where `eps` is added, which keeps a divisor from being zero.
+/// How `eps` keeps a divisor from being zero.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum EpsMode {
     /// `sqrt(x + eps)`.

@@ -1,4 +1,4 @@
-//! The greater and the lesser of two elements.
+//! Minimum, maximum and clamping of elements.
 
 /// The greater element; `NaN` if either is.
 #[inline(always)]
@@ -20,7 +20,7 @@ pub fn exceeds<T: Copy + PartialOrd>(a: T, b: T) -> bool {
     (a > b) | (is_nan(a) & !is_nan(b))
 }
 
-/// The element within bounds; `NaN` stays. Where the bounds cross, it is the upper one.
+/// Clamps an element; `NaN` stays. If the bounds cross, the upper one wins.
 #[inline(always)]
 pub(crate) fn clamp<T: PartialOrd>(x: T, low: T, high: T) -> T {
     let x = if x < low { low } else { x };

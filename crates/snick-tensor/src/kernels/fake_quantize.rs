@@ -12,9 +12,9 @@ use crate::{ElementType, PodElement, Tensor, TensorError};
 /// `output_high`; values outside are clamped. `ranges` are these four, in this order; they broadcast to the dims of
 /// `data` by numpy's rule and have its type.
 ///
-/// Rounding decides between two equally near levels, so the order of the operations matters: it is that of the OpenVINO
-/// runtime for constant ranges, with scale and shift computed once, `round(x * scale + shift) * step + output_low`, the
-/// last sum fused with its product, ties to even, NaN as low.
+/// The order of operations matters for elements halfway between two levels. It is that of the OpenVINO runtime for constant
+/// ranges: `round(x * scale + shift) * step + output_low` with a precomputed scale and shift, a fused multiply-add at the
+/// end, and ties to even. NaN counts as low.
 ///
 /// # Errors
 /// [`TensorError::Argument`] for fewer than two levels, [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`]
@@ -48,19 +48,19 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
     quantized.cast(et)
 }
 
-/// A type that elements are quantized in. Ranges are the ends of input and output.
+/// A type in which elements are quantised. A range is the four ends of input and output.
 trait Quantize: PodElement {
-    /// The rule of one range; `None` if the ends of its input are not in order.
+    /// The rule for a range. `None` if the ends of its input are not in order.
     fn rule(ranges: [Self; 4], steps: Self) -> Option<Rule<Self>>;
 
-    /// One element by a rule.
+    /// Quantises an element by a rule.
     fn by_rule(self, rule: Rule<Self>) -> Self;
 
-    /// One element of any range, as the operation is defined.
+    /// Quantises an element by any range, as the operation is defined.
     fn by_definition(self, ranges: [Self; 4], steps: Self) -> Self;
 }
 
-/// A range as the factors and summands that are applied to its elements.
+/// A range as the factors and summands that quantise its elements.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Rule<T> {
     pub low: T,
@@ -72,20 +72,20 @@ pub(super) struct Rule<T> {
 }
 
 impl Rule<f32> {
-    /// A range that [`fake_quantize`] applies by a rule.
+    /// The rule of a range, if [`fake_quantize`] applies it by a rule.
     pub fn new(ranges: [f32; 4], steps: f32) -> Option<Self> {
         f32::rule(ranges, steps)
     }
 
-    /// Whether [`Rule::level`] and [`Rule::value`] give numbers, rounded to far less than a level.
+    /// Whether the rounding errors of [`Rule::level`] and [`Rule::value`] are far smaller than a level.
     pub fn is_moderate(&self) -> bool {
         self.shift.abs() <= MOST_SHIFT && self.step.is_finite() && self.output_low.is_finite()
     }
 
-    /// The number of the level of an element, if there are at most 256 and the rule is moderate.
+    /// The code of an element: the index of its level. There must be at most 256 levels, and the rule must be moderate.
     #[inline(always)]
     pub fn level(self, x: f32) -> u32 {
-        // NaN is as low.
+        // NaN counts as low.
         let x = if x > self.low { x } else { self.low };
         let x = if x < self.high { x } else { self.high };
         (x * self.scale + self.shift + INTEGERS).to_bits() & 0xff
@@ -98,10 +98,10 @@ impl Rule<f32> {
     }
 }
 
-/// The most by which a moderate rule moves levels.
+/// The largest shift of a moderate rule.
 const MOST_SHIFT: f32 = 8192.0;
 
-/// Floats from here on are integers: what is added to it is rounded to the nearest, ties to even.
+/// Adding this to a smaller float rounds it to the nearest integer, ties to even.
 const INTEGERS: f32 = (1 << 23) as f32;
 
 macro_rules! quantize {
@@ -140,7 +140,7 @@ macro_rules! quantize {
 quantize!(f32);
 quantize!(f64);
 
-/// The elements of a run of one range.
+/// A run of elements with a common range.
 struct Line<'a, T> {
     x: &'a [T],
     to: &'a mut [T],
@@ -169,7 +169,7 @@ impl<T: Quantize> Vectorised for Line<'_, T> {
     }
 }
 
-/// Packed data by one range. Most layers have that, and many of them few elements.
+/// Packed data with a common range. Most layers are like that, many of them with few elements.
 fn of_one_range<T: Quantize>(data: &Tensor, ranges: [&Tensor; 4], steps: T) -> Result<Tensor, TensorError> {
     let (x, ranges) = (data.units::<T>(), ranges.map(|range| range.units::<T>()[0]));
     let mut out = Buffer::any(x.len())?;

@@ -3,11 +3,11 @@
 use crate::kernels::rows::Rows;
 use crate::{ElementType, Tensor, TensorError};
 
-/// Transforms `data` `[.., 2]`, of real and imaginary parts, along each of `axes`, none of which is the last. The
-/// inverse divides by the size of each axis. It is computed in `f64`.
+/// Transforms `data` `[.., 2]` of real and imaginary parts along each of `axes`, which must not contain the last axis. The
+/// inverse divides by the size of each axis. Computes in `f64`.
 ///
 /// # Errors
-/// [`TensorError::Argument`] if the last axis has not two parts or is to be transformed,
+/// [`TensorError::Argument`] if the size of the last axis is not 2 or `axes` contains it,
 /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] for anything but reals;
 /// [`TensorError::FeatureOff`] without the feature `fft`.
 pub fn fourier(data: &Tensor, axes: &[usize], inverse: bool) -> Result<Tensor, TensorError> {
@@ -25,7 +25,7 @@ pub fn fourier(data: &Tensor, axes: &[usize], inverse: bool) -> Result<Tensor, T
     wide.cast(data.element_type())
 }
 
-/// The transform along one axis; `parts` is the last axis.
+/// Transforms along one axis; `parts` is the last axis.
 fn along(data: &Tensor, axis: usize, parts: usize, inverse: bool) -> Result<Tensor, TensorError> {
     data.layout().check_axis(axis)?;
     if data.is_empty() {
@@ -37,7 +37,7 @@ fn along(data: &Tensor, axis: usize, parts: usize, inverse: bool) -> Result<Tens
     rows.restore(&Tensor::from_vec(rows.tensor.dims(), transformed)?)
 }
 
-/// The transforms of signals of `size` complex numbers, one after the other.
+/// Transforms consecutive signals of `size` complex numbers.
 #[cfg(feature = "fft")]
 fn transform(numbers: &[f64], size: usize, inverse: bool) -> Result<Vec<f64>, TensorError> {
     use rustfft::num_complex::Complex;
@@ -51,7 +51,7 @@ fn transform(numbers: &[f64], size: usize, inverse: bool) -> Result<Vec<f64>, Te
     Ok(signals.iter().flat_map(|z| [z.re / divisor, z.im / divisor]).collect())
 }
 
-/// The transforms of signals need a feature.
+/// Without the feature `fft` there are no transforms.
 #[cfg(not(feature = "fft"))]
 fn transform(_: &[f64], _: usize, _: bool) -> Result<Vec<f64>, TensorError> {
     Err(TensorError::FeatureOff { what: "the discrete Fourier transform", feature: "fft" })

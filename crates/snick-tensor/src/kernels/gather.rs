@@ -49,7 +49,7 @@ pub fn gather(
                 .ok_or(TensorError::IndexOutOfRange { index, dim: size })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    // The beams of a language model that stay in their order: its states are not copied.
+    // Does not copy the states of a language model whose beams stay in order.
     if batch_dims == 0 && indices.rank() == 1 && picks.iter().copied().eq(0..size) {
         return Ok(data.clone());
     }
@@ -65,7 +65,7 @@ pub fn gather(
     })
 }
 
-/// As [`gather`], but zeros for indices outside of the axis, unless that has no elements.
+/// As [`gather`], but indices outside of the axis give zeros, unless the axis is empty.
 ///
 /// # Errors
 /// As [`gather`].
@@ -83,7 +83,7 @@ pub fn gather_or_zeros(
     let inside = -(size as i64)..size as i64;
     let within = |index| if inside.contains(&index) { index.rem_euclid(size as i64) } else { size as i64 };
     let places = indices.to_i64_vec()?.into_iter().map(within).collect();
-    // Zeros stand behind the data for all that lies outside.
+    // Indices outside of the axis point to zeros after the data.
     let mut dims = Dims::from_slice(data.dims());
     dims[axis] = 1;
     let data = concat(&[data, &Tensor::zeros(data.element_type(), &dims)?], axis)?;
@@ -109,7 +109,7 @@ fn pick<T: Pod + Send + Sync>(
         let some = |slab: usize, picks: &[usize], to: &mut [T]| {
             let from = &values[slab * size * inner..][..size * inner];
             if inner == 1 {
-                // Elements are assigned: a call that copies one would take longer than the copy.
+                // An assignment: a call would take longer than copying one element.
                 to.iter_mut().zip(picks).for_each(|(to, &pick)| *to = from[pick]);
             } else {
                 for (to, &pick) in to.chunks_exact_mut(inner).zip(picks) {
@@ -118,7 +118,7 @@ fn pick<T: Pod + Send + Sync>(
             }
         };
         let slab_len = per_batch * inner;
-        // Of one slab, threads pick some elements; of several, whole slabs.
+        // Threads gather parts of a single slab, and otherwise whole slabs.
         if slab_len == len {
             sharing::in_parts(&mut out, inner, sharing::ELEMENTS / inner, |first, to| {
                 some(0, &picks[first..], to)

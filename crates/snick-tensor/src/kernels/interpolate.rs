@@ -17,8 +17,8 @@ use crate::{Dims, Element, ElementType, Tensor, TensorError};
 /// Resizes `axes` to `sizes`. `scales` determine the coordinates, and need not be `sizes` over input sizes: OpenVINO
 /// uses the given scales. The caller pads.
 ///
-/// Without elements nothing is computed, so that any scale is valid. An axis whose size or scale does not change is
-/// left unchanged, whatever the coordinates. Integers are computed in `f32` and rounded to nearest even; `linear` over
+/// Empty tensors are not computed, so any scale is valid. An axis whose size or scale does not change is
+/// left unchanged, regardless of the coordinates. Integers are computed in `f32` and rounded to nearest even; `linear` over
 /// five axes truncates them.
 ///
 /// # Errors
@@ -66,8 +66,8 @@ pub fn interpolate(
     let how = &Interpolate { mode, ..*how };
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
-    // Pillow resizes the last axis first, and stores integers in between. A gather takes longest along that axis, where
-    // images that grow have fewest elements in the beginning.
+    // Pillow resizes the last axis first and rounds to integers in between. Nearest does so for a growing image: the last axis
+    // is the slowest to gather along, and the image has the fewest elements at the beginning.
     if pillow || nearest && scales.iter().any(|&scale| scale > 1.0) {
         lines.reverse();
     }
@@ -91,7 +91,7 @@ pub fn interpolate(
     resized.cast(et)
 }
 
-/// Integers still in `f32`, rounded and clamped to the range of their type.
+/// Rounds and clamps `f32` values to the range of an integer type.
 fn stored(values: Tensor, et: ElementType, round: fn(f32) -> f32) -> Result<Tensor, TensorError> {
     let Some((lo, hi)) = et.integer_range() else { return Ok(values) };
     let store = |x: f32| round(x).clamp(lo as f32, hi as f32);
@@ -114,7 +114,7 @@ impl Line {
     }
 
     fn clamp(&self, index: i64) -> usize {
-        // Not negative, and below `input`: the cast is exact.
+        // Not negative and below `input`, so the cast is exact.
         index.clamp(0, self.input as i64 - 1) as usize
     }
 
@@ -140,7 +140,7 @@ impl Line {
             }
             InterpolateMode::Linear => self.triangle(x, how),
             InterpolateMode::BilinearPillow => self.pillow(x, 1.0, |d| (1.0 - d.abs()).max(0.0)),
-            // Pillow has no other slope.
+            // Pillow always uses this slope.
             InterpolateMode::BicubicPillow => self.pillow(x, 2.0, |d| cubic(d, -0.5)),
         }
     }
@@ -156,7 +156,7 @@ impl Line {
         normalized((low..=high).map(weigh).filter(|tap| tap.1 != 0.0).collect())
     }
 
-    /// The filter is widened to the number of input elements per output element.
+    /// Widens the filter to the number of input elements per output element.
     fn pillow(&self, x: usize, support: f32, filter: impl Fn(f32) -> f32) -> Taps {
         let scale = self.output as f32 / self.input as f32;
         let stretch = (1.0 / scale).max(1.0);
@@ -189,7 +189,7 @@ fn cubic(d: f32, a: f32) -> f32 {
     }
 }
 
-/// The input is `f32` or `f64`, its axis not empty.
+/// Interpolates one axis, which is not empty. The input is `f32` or `f64`.
 fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Result<Tensor, TensorError> {
     let mut dims = Dims::from_slice(input.dims());
     dims[axis] = line.output;
@@ -210,7 +210,7 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     })
 }
 
-/// The interpolation of one axis of all lines.
+/// Interpolates one axis of all lines.
 struct Resample<'a, T> {
     values: &'a [T],
     /// Elements of a slab of the input.

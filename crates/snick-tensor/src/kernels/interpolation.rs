@@ -1,13 +1,13 @@
 //! How an interpolation resamples: the attributes of OpenVINO's `Interpolate-4` and `Interpolate-11`.
 
-/// How elements between those of the input are computed.
+/// How output elements are computed from input elements.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum InterpolateMode {
     /// The nearest element.
     Nearest,
     /// Linear between the two neighbours, as in ONNX.
     LinearOnnx,
-    /// A triangle filter; with `antialias` as wide as the step of each axis.
+    /// A triangle filter, which `antialias` widens to the step of each axis.
     Linear,
     /// Four neighbours, weighted by cubics.
     Cubic,
@@ -81,7 +81,7 @@ impl Coordinates {
 }
 
 impl Nearest {
-    /// The place nearest to a coordinate of an axis that grows by `scale`; it may lie outside.
+    /// The index nearest to a coordinate of an axis that grows by `scale`. It may lie outside of the axis.
     pub fn round(self, x: f32, scale: f32) -> f32 {
         match self {
             Nearest::RoundPreferFloor if x == x.trunc() + 0.5 => x.floor(),

@@ -1,7 +1,7 @@
 //! Functions of one `f32` that the compiler can turn into vector code: no branches, no tables, no calls.
 //!
-//! The bounds are those of the relative error over all inputs whose result is a normal number; tests check them. `NaN`
-//! gives `NaN`, infinities give limits.
+//! Bounds are for the relative error over all inputs whose result is a normal number; tests check them. `NaN` gives `NaN`,
+//! and infinities give limits.
 
 use crate::kernels::vectors::{Instructions, multiply_add};
 
@@ -20,13 +20,13 @@ fn polynomial<I: Instructions, const N: usize>(x: f32, coefficients: [f32; N]) -
 pub(crate) fn exp<I: Instructions>(x: f32) -> f32 {
     // Beyond these the result is 0 or infinite.
     let (power, exponent) = power::<I>(x.clamp(-104.0, 89.0));
-    // In two steps, so that subnormal results are right, too.
+    // Two factors, so that subnormal results are correct, too.
     let half = exponent >> 1;
     power * two_to(half) * two_to(exponent - half)
 }
 
-/// As [`exp`], for sums with larger numbers: 0 where the result would be nearly subnormal, and infinite from `2^127.5` on.
-/// Some processors take a hundred times as long for subnormal numbers.
+/// As [`exp`], but 0 where the result would be nearly subnormal, which is lost in a sum with larger numbers, and infinite
+/// from `2^127.5` on. Some processors take a hundred times as long for subnormal numbers.
 #[inline(always)]
 pub(crate) fn exp_or_zero<I: Instructions>(x: f32) -> f32 {
     const LEAST: f32 = -87.0;
@@ -35,12 +35,12 @@ pub(crate) fn exp_or_zero<I: Instructions>(x: f32) -> f32 {
     if x < LEAST { 0.0 } else { result }
 }
 
-/// A number near 1, and the exponent of the power of two that it is to be multiplied with for `e^x`; `x` within 128.
+/// Splits `e^x` into a number near 1 and the exponent of a power of two; `|x|` is at most 128.
 #[inline(always)]
 fn power<I: Instructions>(x: f32) -> (f32, i32) {
     // Adding this leaves the nearest integer in the low bits.
     const SHIFT: f32 = 12_582_912.0;
-    // ln 2 in two parts, the first with so few bits that its products are exact.
+    // ln 2 in two parts. The first has so few bits that its products are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
     let shifted = multiply_add::<I>(x, std::f32::consts::LOG2_E, SHIFT);
     let whole = shifted - SHIFT;
@@ -67,7 +67,7 @@ pub(crate) fn sigmoid<I: Instructions>(x: f32) -> f32 {
 /// The hyperbolic tangent, within 2e-7.
 #[inline(always)]
 pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
-    // The odd series, where the other formula would cancel.
+    // Near 0 the other formula cancels; the odd series does not.
     const SERIES_BELOW: f32 = 0.625;
     let size = x.abs();
     let limit = 1.0 - 2.0 / (exp_or_zero::<I>(2.0 * size) + 1.0);
@@ -100,7 +100,7 @@ pub(crate) fn soft_plus<I: Instructions>(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
     const SERIES_BELOW: f32 = 0.921_875;
-    // From here on the result is 1.
+    // From here on the result rounds to 1.
     const LIMIT: f32 = 4.0;
     let size = x.abs();
     let square = x * x;

@@ -45,7 +45,7 @@ pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> 
     })
 }
 
-/// A number for each column of a block; usually there is one column.
+/// One number per column of a block. Usually there is one column.
 type Columns = SmallVec<[f64; 4]>;
 
 fn zeros(count: usize) -> Columns {
@@ -63,13 +63,13 @@ impl Scaled for Columns {
     }
 }
 
-/// Sums over a block, from which statistics are computed.
+/// Sums over a block, for its statistics.
 trait Block {
     /// Lines.
     fn count(&self) -> usize;
     /// Elements in a line.
     fn inner(&self) -> usize;
-    /// For each column the sum of the differences from its mean, or of their squares.
+    /// For each column, the sum of the differences from its mean or of their squares.
     fn sums(&self, squared: bool, means: &[f64]) -> Columns;
 }
 
@@ -114,7 +114,7 @@ impl<T: Copy + Into<f64>> Vectorised for AddUp<'_, T> {
     }
 }
 
-/// The number of partial sums of a single column.
+/// Partial sums of a single column.
 #[inline(always)]
 fn add_up<T: Copy + Into<f64>>(block: &[T], means: &[f64], sums: &mut [f64], f: impl Fn(f64) -> f64) {
     const PARTS: usize = 32;
@@ -171,7 +171,7 @@ macro_rules! apply {
 
 apply!(f32 f64);
 
-/// `(x - mean) * factor` of every element. `statistics` gives the means and factors of the columns of a block.
+/// `(x - mean) * factor` of every element. `statistics` returns the means and factors of the columns of a block.
 fn by_columns(
     input: &Tensor,
     axes: &[usize],

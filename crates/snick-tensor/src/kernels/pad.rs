@@ -16,10 +16,10 @@ pub enum PadMode {
     Symmetric,
 }
 
-/// Adds `begin[i]` elements before and `end[i]` after axis `i`; negative counts crop. `value`, a scalar of the same
-/// type, fills in [`PadMode::Constant`]; without it the fill is zero.
+/// Adds `begin[i]` elements before and `end[i]` after axis `i`; negative counts crop. [`PadMode::Constant`] fills with
+/// `value`, a scalar of the same type, or with zeros.
 ///
-/// Every part is a view of the input; one concatenation for each axis.
+/// Concatenates views of the input, axis by axis.
 ///
 /// # Errors
 /// [`TensorError::Argument`] if counts are missing, crop more than there is, or mirror more than there is;
@@ -50,7 +50,7 @@ pub fn pad(
     }
     stored_bytes(input.element_type(), &dims)?;
     let mut padded = input.clone();
-    // The last axis first, while the tensor is small: outer axes add long runs.
+    // The last axis first, while the tensor is small: it adds short runs, outer axes add long ones.
     for (axis, (&before, &after)) in begin.iter().zip(end).enumerate().rev() {
         padded = pad_axis(&padded, axis, before, after, mode, &fill)?;
     }
@@ -69,7 +69,7 @@ fn pad_axis(
     let crop = |count: isize| if count < 0 { count.unsigned_abs() } else { 0 };
     let added = |count: isize| usize::try_from(count).unwrap_or(0);
     let (low, high) = (crop(before), crop(after));
-    // One side may crop into what the other side adds.
+    // One side may crop more than the input has, into the elements that the other side adds.
     let (front, back) = (added(before), added(after));
     if low.saturating_add(high) > size {
         let whole = pad_axis(input, axis, before.max(0), after.max(0), mode, fill)?;
@@ -83,7 +83,7 @@ fn pad_axis(
         let mut dims = Dims::from_slice(input.dims());
         dims[axis] = count;
         let mirrored = |skip: usize| {
-            // Both count inwards from the edge; the result is in the order towards it.
+            // Indices count inwards from the edge; the result runs towards it.
             let farthest = skip + count;
             if farthest > size {
                 return Err(short());

@@ -5,7 +5,7 @@ use crate::buffer::filled;
 use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError};
 
-/// The four 32-bit numbers at position `counter` of the sequence of two seeds.
+/// The four 32-bit numbers at position `counter` of the sequence with this key.
 fn philox(counter: u64, global_seed: u64, op_seed: u64) -> [u32; 4] {
     const ROUNDS: usize = 10;
     let halves = |x: u64| [x as u32, (x >> 32) as u32];
@@ -21,12 +21,11 @@ fn philox(counter: u64, global_seed: u64, op_seed: u64) -> [u32; 4] {
 }
 
 /// A tensor of `dims` and the type of `min`, uniformly distributed in `min..max`: the numbers of OpenVINO's
-/// RandomUniform-8 with TensorFlow alignment. Floats except bf16 are drawn as f32, i64 within the range of i32 as i32.
+/// RandomUniform-8 with TensorFlow alignment. Floats except bf16 are generated as f32, i64 within the range of i32 as i32.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], [`TensorError::TooLarge`];
-/// [`TensorError::Argument`] for bounds that are no single number, or of which the least integer is not below the
-/// other.
+/// [`TensorError::Argument`] if a bound is not a single number, or the lower integer bound is not below the upper one.
 pub fn random_uniform(
     dims: &[usize],
     min: &Tensor,
@@ -43,7 +42,7 @@ pub fn random_uniform(
     match et {
         F32 | F16 | F64 | BF16 => {
             let (lo, hi) = (one(&min.to_f32_vec()?)?, one(&max.to_f32_vec()?)?);
-            // The low bits as the fraction of a number in 1..2; bf16 has seven of them.
+            // The low bits become the fraction of a number in 1..2; bf16 has seven of them.
             let unit = |x: u32| match et {
                 BF16 => (x & 0x7f) as f32 / 128.0,
                 _ => f32::from_bits((127 << 23) | (x & 0x7f_ffff)) - 1.0,

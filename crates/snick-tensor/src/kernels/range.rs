@@ -6,8 +6,7 @@ use crate::{ElementType, Tensor, TensorError};
 /// `start, start + step, ..` up to but not including `stop`, as elements of type `et`. The three are scalars of any
 /// numeric type; if `et` is an integer type they are truncated first.
 ///
-/// Floats are converted to `et` first and each element is the one before plus the step, rounded to `et`: as OpenVINO
-/// accumulates them.
+/// Floats are converted to `et` first. Each element is the previous one plus the step, rounded to `et`, as in OpenVINO.
 ///
 /// # Errors
 /// [`TensorError::Argument`] unless all are single finite numbers and the step is not 0; [`TensorError::TooLarge`].
@@ -45,7 +44,7 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
     if ![start, stop, step].iter().all(|x| x.is_finite()) {
         return Err(TensorError::argument("start, stop and step must be finite"));
     }
-    // Longer ranges than 2^53 are refused anyway.
+    // Ranges longer than 2^53 are too large anyway.
     let len = checked(et, Some(count as usize))?;
     let mut values = filled(len, start)?;
     let round: fn(f64) -> f64 = match et {
@@ -62,7 +61,7 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
     Tensor::from_vec(&[len], values)?.cast(et)
 }
 
-/// The length, if a tensor of this length and its wide form are not too large.
+/// The length, unless a tensor of this length or its wide form is too large.
 fn checked(et: ElementType, len: Option<usize>) -> Result<usize, TensorError> {
     let len = len.unwrap_or(usize::MAX);
     stored_bytes(et, &[len])?;

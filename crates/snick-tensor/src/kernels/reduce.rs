@@ -10,33 +10,33 @@ use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{ElementType, PodElement, Tensor, TensorError};
 
-/// The reduction of the elements along the reduced axes.
+/// A function of the elements along the reduced axes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ReduceOp {
-    /// The sum; of no elements, 0.
+    /// The sum; 0 without elements.
     Sum,
-    /// The mean; of no elements, 0, as in the OpenVINO runtime and ONNX Runtime. Integers truncate.
+    /// The mean; 0 without elements, as in the OpenVINO runtime and ONNX Runtime. Integers truncate.
     Mean,
-    /// The product; of no elements, 1.
+    /// The product; 1 without elements.
     Prod,
-    /// The maximum, `NaN` if any is; of no elements, minus infinity or the least integer.
+    /// The maximum; `NaN` if any element is. Minus infinity or the least integer without elements.
     Max,
-    /// The minimum, `NaN` if any is; of no elements, infinity or the greatest integer.
+    /// The minimum; `NaN` if any element is. Infinity or the greatest integer without elements.
     Min,
     /// The sum of absolute values.
     L1,
     /// The root of the sum of squares.
     L2,
-    /// Whether all are true (booleans only).
+    /// Whether all elements are true (booleans only).
     LogicalAnd,
-    /// Whether any is true (booleans only).
+    /// Whether any element is true (booleans only).
     LogicalOr,
 }
 
 use ReduceOp::*;
 
 impl ReduceOp {
-    /// Reduces along `axes`, which stay with size 1 if `keep_dims`. Without axes every element is reduced alone.
+    /// Reduces along `axes`, which keep size 1 if `keep_dims`. Without axes every element is a group of its own.
     ///
     /// `f32` sums and products are accumulated in `f64`, in row-major order; integers wrap in their own type.
     ///
@@ -73,7 +73,7 @@ impl ReduceOp {
         let rows = Rows::new(input, axes)?;
         let dims = reduced_dims(input.dims(), axes, keep_dims);
         let values = rows.tensor.units::<T>();
-        // Without an axis of size 0 the other dims may be too large.
+        // Without the axis of size 0 the other dims may be too large.
         stored_bytes(input.element_type(), &dims)?;
         let count = checked_len(&dims).unwrap_or(0);
         let out = match rows.width() {
@@ -88,7 +88,7 @@ trait Reduce: PodElement {
     fn reduce(op: ReduceOp, row: &[Self]) -> Self;
 }
 
-/// The sum; the standard one of no floats is -0.
+/// The sum. Unlike that of the standard library, it is 0 and not -0 without elements.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum, x| sum + x)
 }
@@ -120,7 +120,7 @@ macro_rules! integer {
             fn reduce(op: ReduceOp, row: &[$t]) -> $t {
                 let sum = || row.iter().fold(0 as $t, |sum, &x| sum.wrapping_add(x));
                 match op {
-                    // In a type that holds any such sum.
+                    // This type holds any such sum.
                     Mean => (row.iter().map(|&x| x as i128).sum::<i128>() / row.len().max(1) as i128) as $t,
                     Prod => row.iter().fold(1 as $t, |product, &x| product.wrapping_mul(x)),
                     Max => row.iter().copied().max().unwrap_or($t::MIN),
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn nan_anywhere_is_the_extreme() {
-        // Rows and columns with and without a part that fills no vector.
+        // Rows and columns that do and do not fill whole vectors.
         for len in [1, 5, 16, 17, 41, 64, 100] {
             for at in [0, len / 2, len - 1] {
                 let mut numbers: Vec<f32> = (0..len).map(|i| (i * 7 % 11) as f32 - 5.0).collect();

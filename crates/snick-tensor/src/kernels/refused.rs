@@ -1,4 +1,4 @@
-//! Kernels that need the feature `kernels`, without it: each says so.
+//! Replacements for kernels without the feature `kernels`: each returns an error that names the feature.
 
 use super::{EpsMode, Interpolate, Stage, Window};
 use crate::{Tensor, TensorError};

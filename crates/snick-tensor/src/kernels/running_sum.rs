@@ -5,11 +5,11 @@ use crate::buffer::filled;
 use crate::layout::checked_len;
 use crate::{PodElement, Tensor, TensorError};
 
-/// Element `i` along `axis` is the sum of the elements up to `i`: without `i` itself if `exclusive`, and from the end
-/// if `reverse`. Integers wrap.
+/// Element `i` along `axis` is the sum of the elements up to `i`; `exclusive` leaves out `i` itself, and `reverse` sums from
+/// the end. Integers wrap.
 ///
 /// # Errors
-/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] for booleans and strings; no memory.
+/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] for booleans and strings; memory.
 pub fn running_sum(
     input: &Tensor,
     axis: usize,

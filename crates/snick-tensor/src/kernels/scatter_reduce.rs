@@ -1,4 +1,4 @@
-//! Scattering with a reduction: updates of the same position are combined.
+//! Scatters with a reduction: combines updates of the same position.
 
 use super::extremum::{greatest, least};
 use crate::{ElementType, Tensor, TensorError};
@@ -20,12 +20,12 @@ pub enum Reduction {
     Mean,
 }
 
-/// `base` with every element `updates[i]` combined into the element at row-major position `starts[i]`. Without
-/// `use_init` the original elements of updated positions are ignored.
+/// Combines each element `updates[i]` with the element of `base` at row-major position `starts[i]`. Without `use_init`
+/// the original elements at updated positions are ignored.
 ///
 /// # Errors
-/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] for positions
-/// outside `base`, or another number of them than of updates.
+/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] if a position
+/// lies outside `base` or the numbers of positions and updates differ.
 pub fn scatter_reduce(
     base: &Tensor,
     starts: &[usize],
@@ -93,7 +93,7 @@ pub fn scatter_reduce(
     out.cast(et)
 }
 
-/// Exact arithmetic on integers of any type.
+/// Exact arithmetic on any integer type.
 fn wide(tensor: &Tensor) -> Result<Vec<i128>, TensorError> {
     if tensor.element_type() == ElementType::U64 {
         return Ok(tensor.values::<u64>()?.iter().map(|&x| x.into()).collect());
@@ -101,7 +101,7 @@ fn wide(tensor: &Tensor) -> Result<Vec<i128>, TensorError> {
     Ok(tensor.to_i64_vec()?.into_iter().map(Into::into).collect())
 }
 
-/// The start value of a position without `use_init`; `None`: the first update.
+/// The start value of a position without `use_init`. `None` means the first update.
 fn first_float(reduction: Reduction) -> Option<f64> {
     match reduction {
         Reduction::Sub => Some(0.0),

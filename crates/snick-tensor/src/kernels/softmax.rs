@@ -8,7 +8,7 @@ use crate::kernels::rows::{Blocks, fold_in_parts};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best, run_baseline};
 use crate::{Element, Tensor, TensorError};
 
-/// `e^x` along an axis, divided by its sum. The greatest is subtracted first, so nothing overflows.
+/// `e^x` along an axis, divided by its sum. The maximum is subtracted first, so nothing overflows.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.
@@ -16,7 +16,7 @@ pub fn softmax(input: &Tensor, axis: usize) -> Result<Tensor, TensorError> {
     along(input, axis, false)
 }
 
-/// The logarithm of [`softmax`], without the loss of taking it afterwards.
+/// The logarithm of [`softmax`], more precise than taking it afterwards.
 ///
 /// # Errors
 /// As [`softmax`].
@@ -36,7 +36,7 @@ fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> 
     .cast(et)
 }
 
-/// One block: each of its columns is a softmax of its own.
+/// A block. Each column is a softmax of its own.
 struct Block<'a, T> {
     from: &'a [T],
     to: &'a mut [T],
@@ -103,12 +103,12 @@ impl<T: SoftmaxElement> Block<'_, T> {
     }
 }
 
-/// Floats with the functions that are needed here.
+/// Floats that softmax supports.
 trait SoftmaxElement: Gemm + std::ops::Sub<Output = Self> + std::ops::Div<Output = Self> {
     const ZERO: Self;
     const ONE: Self;
     const LEAST: Self;
-    /// Runs a kernel for such elements.
+    /// Runs a kernel for elements of this type.
     fn run<W: Vectorised>(work: W) -> W::Output;
     fn exp<I: Instructions>(self) -> Self;
     fn ln(self) -> Self;

@@ -1,4 +1,4 @@
-//! Packs a view: the copy that materialises slices, transposes and broadcasts.
+//! Packs views: the copy that materialises slices, transposes and broadcasts.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -9,23 +9,23 @@ use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::layout::{Layout, Offsets};
 use crate::{ElementType, Tensor, packing};
 
-/// The side of the square blocks of a transpose, so that source and result stay in the cache.
+/// The side of the square blocks of a transpose: source and result of a block stay in the cache.
 const BLOCK: usize = 32;
 
-/// So many elements of any type fill whole bytes.
+/// This many elements of any type fill whole bytes.
 const BIT_GROUP: usize = 8;
 
 thread_local! {
     static PARTS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The bytes that this thread has packed so far from views of a part of their storage, such as slices: the cost of
-/// slices that are not read as views.
+/// The bytes that this thread has packed so far from views of a part of their storage, such as slices: the cost of slices
+/// that are not read in place.
 pub fn packed_parts() -> u64 {
     PARTS.get()
 }
 
-/// Writes the elements of a view, row-major, to memory of their size. Strings are their indices.
+/// Packs the elements of a view in row-major order. Strings are copied as indices.
 pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     let et = tensor.element_type();
     let walk = tensor.layout().collapse();
@@ -56,21 +56,21 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     }
 }
 
-/// Threads copy at least so many bytes at a time.
+/// The fewest bytes that are worth a thread.
 const SHARED: usize = 1 << 17;
 
-/// [`Copy`] on all threads, if there is much to copy.
+/// Runs [`Copy`] on all threads if there is much to copy.
 fn copy<const N: usize>(walk: &Layout, bytes: &[u8], packed: &mut [u8]) {
     let count = walk.dims.first().copied().unwrap_or(1);
     let row = packed.len() / count;
     sharing::in_parts(packed, row, SHARED / row, |first, packed| {
-        // Without axes there is one element.
+        // A view without axes has one element.
         let some = walk.slice(0, first, packed.len() / row, 1);
         dispatch_best(Copy::<N> { walk: some.as_ref().unwrap_or(walk), bytes, packed });
     });
 }
 
-/// Sets the first `len` elements of zeroed memory, each a part of a byte, to the same value.
+/// Sets the first `len` sub-byte elements of zeroed memory to the same value.
 fn repeat_bits(et: ElementType, packed: &mut [u8], len: usize, value: u8) {
     let whole = len / BIT_GROUP * BIT_GROUP;
     (0..BIT_GROUP.min(len)).for_each(|index| packing::set(et, packed, index, value));
@@ -83,8 +83,8 @@ fn repeat_bits(et: ElementType, packed: &mut [u8], len: usize, value: u8) {
     (whole..len).for_each(|index| packing::set(et, packed, index, value));
 }
 
-/// Writes the elements of a view of whole bytes, row-major, the part below each index of the axes before `axis` to the
-/// start of the next `pitch` bytes.
+/// Packs a view whose elements are whole bytes, in row-major order. Each index of the axes before `axis` starts a new row of
+/// `pitch` bytes.
 pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: usize) {
     let (outer, inner) = tensor.layout().split(axis);
     let (outer, inner) = (outer.collapse(), inner.collapse());
@@ -100,7 +100,7 @@ pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: us
     }
 }
 
-/// [`Copy`] of one part after the other.
+/// Runs [`Copy`] on one part after the other.
 struct CopyApart<'a, const N: usize> {
     outer: Layout,
     inner: Layout,
@@ -128,7 +128,7 @@ impl<const N: usize> Vectorised for CopyApart<'_, N> {
 
 /// Copies the elements of `walk` (collapsed, not empty) to `packed`, in order.
 ///
-/// An element is an array of bytes: weights in a mapped file have any alignment.
+/// Elements are arrays of bytes, because weights in a mapped file may be unaligned.
 struct Copy<'a, const N: usize> {
     walk: &'a Layout,
     bytes: &'a [u8],
@@ -146,7 +146,7 @@ impl<const N: usize> Vectorised for Copy<'_, N> {
     }
 }
 
-/// [`Copy`], past the caches if the result `is_large`.
+/// Runs [`Copy`], with streaming stores if the result `is_large`.
 #[inline(always)]
 fn copy_rows<I: Instructions, const N: usize>(
     walk: &Layout,
@@ -160,7 +160,7 @@ fn copy_rows<I: Instructions, const N: usize>(
     };
     let last = outer.len();
     let step = walk.strides[last];
-    // An outer axis of a smaller stride than the last one: a transpose.
+    // It is a transpose if an outer axis has a smaller stride than the last one.
     let near = (0..last)
         .filter(|&axis| walk.strides[axis] != 0)
         .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
@@ -183,7 +183,7 @@ fn copy_rows<I: Instructions, const N: usize>(
         match step {
             1 => stream.copy::<I>(&source[start..start + inner], &mut ahead),
             _ => {
-                // What is read is read in ascending order, which the processor foresees best.
+                // Reads are in ascending order, which processors prefetch best.
                 let row = Row { source, start, step, instructions: PhantomData::<I> };
                 stream.write::<I>(inner, step < 0, &row, &mut ahead);
             }
@@ -191,7 +191,7 @@ fn copy_rows<I: Instructions, const N: usize>(
     }
 }
 
-/// The elements from `start` on, `step` apart.
+/// The elements from `start` on, with a distance of `step`.
 struct Row<'a, I, const N: usize> {
     source: &'a [[u8; N]],
     start: usize,
@@ -218,7 +218,7 @@ impl<I: Instructions, const N: usize> Elements<N> for Row<'_, I, N> {
     }
 }
 
-/// Copies one row: the elements from `at` on, `step` apart.
+/// Copies one row: the elements from `at` on, with a distance of `step`.
 #[inline(always)]
 fn copy_row<I: Instructions, const N: usize>(
     source: &[[u8; N]],
@@ -228,7 +228,7 @@ fn copy_row<I: Instructions, const N: usize>(
 ) {
     let Some(gaps) = row.len().checked_sub(1) else { return };
     let other = at.wrapping_add_signed(gaps as isize * step);
-    // Exactly the elements of the row, so that there are no further bounds checks.
+    // Exactly the elements of the row, which makes further bounds checks unnecessary.
     let stretch = &source[at.min(other)..at.max(other) + 1];
     match step {
         0 => row.fill(stretch[0]),
@@ -238,7 +238,7 @@ fn copy_row<I: Instructions, const N: usize>(
                 *to = *unit;
             }
         }
-        // In pairs, which the compiler reads as vectors. At the end of memory the last element has no pair.
+        // In pairs, which the compiler reads as vectors. At the end of the data the last element has no pair.
         2 => match source.get(at..at + 2 * row.len()) {
             Some(pairs) => copy_even::<I, N>(pairs, row),
             None => {
@@ -251,7 +251,7 @@ fn copy_row<I: Instructions, const N: usize>(
     }
 }
 
-/// The first of each pair.
+/// Copies the first element of each pair.
 #[inline(always)]
 fn copy_even<I: Instructions, const N: usize>(pairs: &[[u8; N]], row: &mut [[u8; N]]) {
     let pairs = pairs.as_chunks::<2>().0;
@@ -269,7 +269,7 @@ fn fill<'a, const N: usize>(row: &mut [[u8; N]], from: impl Iterator<Item = &'a 
     }
 }
 
-/// Copies with the axis `near`, which is closest in memory, and the last axis cut into blocks.
+/// Transposes: cuts the last axis and `near`, the axis with the smallest stride, into blocks.
 fn copy_blocks<I: Instructions, const N: usize>(
     walk: &Layout,
     near: usize,
@@ -309,7 +309,7 @@ fn copy_blocks<I: Instructions, const N: usize>(
 mod tests {
     use super::*;
 
-    /// Every view of a small tensor against the plain index loop.
+    /// Compares every view of a small tensor with a plain loop over indices.
     fn check(view: &Tensor, all: &[i64]) {
         let mut expected = Vec::new();
         view.layout().for_each_offset(|at| expected.push(all[at]));

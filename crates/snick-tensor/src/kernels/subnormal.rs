@@ -1,12 +1,12 @@
-//! Subnormal numbers, which processors multiply a hundred times as slowly.
+//! Removes subnormal numbers, which some processors multiply a hundred times as slowly.
 
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor};
 
-/// An `f32` tensor with its subnormal numbers replaced by zeros; `None` if there are none, or for another type.
+/// Replaces the subnormal numbers of an `f32` tensor by zeros. `None` if there are none, or for another type.
 ///
-/// Training pushes useless weights towards 0: in some models half of them are subnormal. Their contribution to a sum of
-/// products is lost in rounding; OpenVINO flushes them, too.
+/// Training pushes useless weights towards 0, and in some models half of them are subnormal. Their contribution to a sum of
+/// products is lost in rounding. OpenVINO flushes them, too.
 pub fn without_subnormals(tensor: &Tensor) -> Option<Tensor> {
     if tensor.element_type() != ElementType::F32 {
         return None;
@@ -19,7 +19,7 @@ pub fn without_subnormals(tensor: &Tensor) -> Option<Tensor> {
     Tensor::from_vec::<f32>(tensor.dims(), flushed).ok()
 }
 
-/// Whether any of them is subnormal.
+/// Whether any element is subnormal.
 struct AnySubnormal<'a>(&'a [f32]);
 
 impl Vectorised for AnySubnormal<'_> {
@@ -27,7 +27,7 @@ impl Vectorised for AnySubnormal<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) -> bool {
-        // One less than the magnitude as an integer, so that 0 is the largest: the least of a block tells whether it has any.
+        // The magnitude as an integer minus 1, so that 0 becomes the largest: the minimum of a block shows whether it has any.
         const LEAST_NORMAL: u32 = f32::MIN_POSITIVE.to_bits() - 1;
         let place = |x: &f32| x.abs().to_bits().wrapping_sub(1);
         self.0.chunks(1024).any(|block| block.iter().map(place).fold(u32::MAX, u32::min) < LEAST_NORMAL)

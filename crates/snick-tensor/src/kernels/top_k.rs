@@ -18,9 +18,9 @@ pub enum Order {
 /// Which of equal elements comes first.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Ties {
-    /// The one of the lower index.
+    /// The one with the lower index.
     Lower,
-    /// The one that a heap of the best elements so far yields, with the worst of them at its root.
+    /// The one that a heap yields whose root is the worst of the best elements so far.
     Heap,
 }
 
@@ -52,7 +52,7 @@ pub fn top_k_indices(
     }
     let order = (order, ties);
     let integers = !tensor.element_type().is_float();
-    // u64 above i64::MAX keeps its order: both ends of the range map monotonically.
+    // The mapping is monotonic, also for u64 above i64::MAX.
     let indices = if integers && tensor.element_type() != ElementType::U64 {
         select(
             tensor.dims(),
@@ -95,7 +95,7 @@ fn select<T: Copy>(
     let mut columns = Vec::with_capacity(size * COLUMNS.min(inner));
     for o in 0..outer {
         for i in 0..inner {
-            // Strided lines are transposed in blocks: neighbours share cache lines.
+            // Strided lines are transposed in blocks, because neighbours share cache lines.
             if i % COLUMNS == 0 && inner > 1 {
                 columns.clear();
                 for column in i..inner.min(i + COLUMNS) {
@@ -142,7 +142,7 @@ fn heap_select(line: &mut Vec<usize>, k: usize, worse: impl Fn(usize, usize) -> 
             sink(heap, 0, &worse);
         }
     }
-    // The root, the worst of the rest, goes to the end.
+    // The root is the worst of the rest, so it goes to the end.
     for last in (1..k).rev() {
         heap.swap(0, last);
         sink(&mut heap[..last], 0, &worse);
@@ -150,7 +150,7 @@ fn heap_select(line: &mut Vec<usize>, k: usize, worse: impl Fn(usize, usize) -> 
     line.truncate(k);
 }
 
-/// Swaps the item at `root` with the worst of its children while that is worse.
+/// Sifts the item at `root` down: swaps it with its worst child while that one is worse.
 fn sink(heap: &mut [usize], root: usize, worse: &impl Fn(usize, usize) -> bool) {
     let mut at = root;
     loop {

@@ -165,9 +165,9 @@ pub(crate) trait Instructions {
         bytes: &[u8],
         flipped: Self::I8x4Dots,
     ) -> Self::I8x4Dots {
-        let (mut quads, mut codes) = ([I8x4Dot::default(); 16], [I8x4Dot::default(); 16]);
-        flipped.store(&mut quads);
-        for ((code, quad), bytes) in codes.iter_mut().zip(quads).zip(bytes.as_chunks().0) {
+        let (mut dots, mut codes) = ([I8x4Dot::default(); 16], [I8x4Dot::default(); 16]);
+        flipped.store(&mut dots);
+        for ((code, quad), bytes) in codes.iter_mut().zip(dots).zip(bytes.as_chunks().0) {
             *code = I8x4Dot((u32::from_le_bytes(*bytes) >> SHIFT ^ quad.0) & u32::from_ne_bytes([MASK; 4]));
         }
         Self::I8x4Dots::load(&codes)
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_become_what_four_of_their_bits_name_or_integers() {
+    fn bytes_become_floats_by_a_table_or_as_integers() {
         let table: [f32; 16] = std::array::from_fn(|i| i as f32 * 1.5 - 7.0);
         let bytes: Vec<u8> = (0..=255).collect();
         let floats = |float: &dyn Fn(u8) -> f32| bytes.iter().map(|&byte| float(byte)).collect();
@@ -509,7 +509,7 @@ mod tests {
         }
     }
 
-    /// The products of the quads of two lists, added to a third one.
+    /// Dot products of two lists, added to a third one.
     struct Products<'a>([&'a [I8x4Dot]; 3], &'a mut [I8x4Dot]);
 
     impl Vectorised for Products<'_> {
@@ -519,7 +519,7 @@ mod tests {
         fn run<I: Instructions>(self) {
             let (Self([a, b, c], out), lanes) = (self, I::I8x4Dots::LANES);
             for (at, out) in out.chunks_exact_mut(lanes).enumerate() {
-                let [a, b, c] = [a, b, c].map(|quads| I::I8x4Dots::load(&quads[at * lanes..]));
+                let [a, b, c] = [a, b, c].map(|dots| I::I8x4Dots::load(&dots[at * lanes..]));
                 a.multiply_add(b, I::I8x4Dots::splat(I8x4Dot(7)).plus(c)).store(out);
             }
         }
@@ -528,8 +528,8 @@ mod tests {
     #[test]
     fn products_of_bytes_are_summed_exactly() {
         let noise = |i: u32| i.wrapping_mul(2_654_435_761) ^ (i << 7);
-        let quads = |from: u32| (from..from + 64).map(|i| I8x4Dot(noise(i))).collect::<Vec<_>>();
-        let (mut a, mut b, c) = (quads(1), quads(100), quads(200));
+        let dots = |from: u32| (from..from + 64).map(|i| I8x4Dot(noise(i))).collect::<Vec<_>>();
+        let (mut a, mut b, c) = (dots(1), dots(100), dots(200));
         // The largest products.
         (a[3], b[3], a[5], b[5]) =
             (I8x4Dot(0x8080_8080), I8x4Dot(u32::MAX), I8x4Dot(0x7f7f_7f7f), I8x4Dot(u32::MAX));
@@ -550,14 +550,13 @@ mod tests {
         assert_eq!(out, expected);
     }
 
-    /// What is computed of sums: as floats; of floats: the nearest integers, what is beyond them, and both orders of two;
-    /// of integers: bytes; of bytes: codes.
+    /// The results of all lane-wise operations.
     #[derive(PartialEq, Debug, Default)]
-    struct OfLanes {
+    struct LaneResults {
         floats: Vec<f32>,
-        nearest: Vec<I8x4Dot>,
-        beyond: Vec<f32>,
-        in_order: [Vec<f32>; 2],
+        rounded: Vec<I8x4Dot>,
+        residuals: Vec<f32>,
+        min_max: [Vec<f32>; 2],
         bytes: Vec<I8x4Dot>,
         codes: [Vec<I8x4Dot>; 2],
     }
@@ -565,28 +564,27 @@ mod tests {
     struct Lanewise<'a>(&'a [I8x4Dot; 16], &'a [f32; 16]);
 
     impl Vectorised for Lanewise<'_> {
-        type Output = OfLanes;
+        type Output = LaneResults;
 
         #[inline(always)]
-        fn run<I: Instructions>(self) -> OfLanes {
+        fn run<I: Instructions>(self) -> LaneResults {
             fn push<T: Copy + Default, V: Vector<T>>(vector: V, to: &mut Vec<T>) {
                 let mut lanes = [T::default(); 16];
                 vector.store(&mut lanes);
                 to.extend(&lanes[..V::LANES]);
             }
-            let mut of = OfLanes::default();
+            let mut of = LaneResults::default();
             for at in (0..16).step_by(I::F32::LANES) {
-                let (quads, floats) = (I::I8x4Dots::load(&self.0[at..]), I::F32::load(&self.1[at..]));
+                let (dots, floats) = (I::I8x4Dots::load(&self.0[at..]), I::F32::load(&self.1[at..]));
                 let flipped = I::I8x4Dots::splat(I8x4Dot(0x0808_0808));
                 let bytes: &[u8] = bytemuck::cast_slice(&self.0[at..]);
-                push(I::dots_to_f32(quads), &mut of.floats);
-                push(I::round_to_i32(floats), &mut of.nearest);
-                push(I::round_residual(floats), &mut of.beyond);
-                push(I::saturate_to_u8([quads, I::round_to_i32(floats), flipped, quads]), &mut of.bytes);
+                push(I::dots_to_f32(dots), &mut of.floats);
+                push(I::round_to_i32(floats), &mut of.rounded);
+                push(I::round_residual(floats), &mut of.residuals);
+                push(I::saturate_to_u8([dots, I::round_to_i32(floats), flipped, dots]), &mut of.bytes);
                 push(I::unpack_codes::<0, 15>(bytes, flipped), &mut of.codes[0]);
                 push(I::unpack_codes::<4, 15>(bytes, flipped), &mut of.codes[1]);
-                for (some, to) in I::min_max(floats, I::dots_to_f32(quads)).into_iter().zip(&mut of.in_order)
-                {
+                for (some, to) in I::min_max(floats, I::dots_to_f32(dots)).into_iter().zip(&mut of.min_max) {
                     push(some, to);
                 }
             }
@@ -602,15 +600,15 @@ mod tests {
             127.50001, 8e8, 100.0,
         ];
         let base = dispatch_on(Isa::Baseline, Lanewise(&integers, &floats));
-        assert_eq!(base.nearest[..5], [0, 0, 0, 2, 254].map(I8x4Dot));
-        assert_eq!(base.beyond[2..4], [0.5, -0.5]);
+        assert_eq!(base.rounded[..5], [0, 0, 0, 2, 254].map(I8x4Dot));
+        assert_eq!(base.residuals[2..4], [0.5, -0.5]);
         assert_eq!(run_portable(Lanewise(&integers, &floats)), base);
         assert_eq!(dispatch_int8_dot(Lanewise(&integers, &floats)), base);
         assert_eq!(dispatch_best(Lanewise(&integers, &floats)), base);
     }
 
     #[test]
-    fn squares_of_all_sizes_are_turned() {
+    fn squares_are_transposed() {
         let rows: [[u32; 4]; 4] =
             std::array::from_fn(|row| std::array::from_fn(|column| (10 * row + column) as u32));
         let columns = std::array::from_fn(|row| std::array::from_fn(|column| (10 * column + row) as u32));

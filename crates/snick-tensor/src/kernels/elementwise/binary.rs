@@ -38,7 +38,7 @@ pub enum BinaryOp {
 use BinaryOp::*;
 
 impl BinaryOp {
-    /// The function of every pair, broadcast.
+    /// Applies the function to every pair of elements, with broadcasting.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for booleans and strings,
@@ -57,8 +57,7 @@ impl BinaryOp {
         computed(&a, &b)?.cast(et)
     }
 
-    /// Powers of `f32` with a scalar exponent for which [`Arithmetic::pow`] has a special form, in a loop for that
-    /// form.
+    /// Powers of `f32` whose scalar exponent has a special form in [`Arithmetic::pow`], with a loop for that form.
     fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
         let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
         if !are_real || b.len() != 1 {
@@ -96,7 +95,7 @@ impl BinaryOp {
     }
 }
 
-/// As [`with_function`], but `$rest` for remainders.
+/// As [`with_function`], but runs `$rest` for remainders.
 macro_rules! with_fusable {
     ($op:expr, $t:ty, $f:ident => $body:expr, else $rest:expr) => {{
         use $crate::kernels::elementwise::binary::{Arithmetic as A, BinaryOp::*};
@@ -128,7 +127,7 @@ macro_rules! with_fusable {
 
 pub(super) use with_fusable;
 
-/// Runs `$body` with `$f` as the function of two `$t` of `$op`: the body is compiled for each function.
+/// Runs `$body` with `$f` as the function `$op` of two `$t`: the body is compiled for each function.
 macro_rules! with_function {
     ($op:expr, $t:ty, $f:ident => $body:expr) => {{
         use $crate::kernels::elementwise::binary::with_fusable;
@@ -147,7 +146,7 @@ fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
     are_real && remainder::are_near(&a.units::<f32>(), &b.units::<f32>())
 }
 
-/// Arithmetic that never panics: integers wrap, and zero divisors are refused before.
+/// Arithmetic that never panics: integers wrap, and callers refuse zero divisors.
 pub(super) trait Arithmetic: PodElement + Number {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -223,7 +222,7 @@ macro_rules! integer {
             }
             fn pow(self, other: Self) -> Self {
                 if $negative(other) {
-                    // 1 / x^n, truncated: nothing is left but for 1 and -1.
+                    // 1 / x^n truncates to 0 except for 1 and -1.
                     return match self {
                         1 => 1,
                         _ if self.wrapping_add(1) == 0 => {

@@ -12,14 +12,14 @@ pub enum BitwiseOp {
     And,
     Or,
     Xor,
-    /// Bits that leave the type are dropped.
+    /// Drops the bits that leave the type.
     LeftShift,
-    /// Fills with the sign, or with 0 in unsigned types.
+    /// Fills with the sign bit, or with 0 for unsigned types.
     RightShift,
 }
 
 impl BitwiseOp {
-    /// The function of every pair, broadcast.
+    /// Applies the function to every pair of elements, with broadcasting.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] unless they are integers or
@@ -50,7 +50,7 @@ impl BitwiseOp {
 /// Inverts every bit of an integer; negates booleans.
 ///
 /// # Errors
-/// [`TensorError::UnsupportedType`] unless the input is of integers or boolean.
+/// [`TensorError::UnsupportedType`] unless the elements are integers or boolean.
 pub fn bitwise_not(input: &Tensor) -> Result<Tensor, TensorError> {
     integral(input)?;
     if input.element_type() == Boolean {

@@ -18,7 +18,7 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
-    /// The result for every pair, broadcast, as a boolean tensor. Booleans compare as 0 and 1.
+    /// Compares every pair of elements, with broadcasting. Booleans compare as 0 and 1.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for strings,
@@ -58,7 +58,7 @@ pub enum LogicalOp {
 }
 
 impl LogicalOp {
-    /// The result for every pair of booleans, broadcast.
+    /// Applies the function to every pair of booleans, with broadcasting.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] unless both are boolean, [`TensorError::ShapeMismatch`].

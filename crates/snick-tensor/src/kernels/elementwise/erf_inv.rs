@@ -19,7 +19,7 @@ pub(super) fn erf_inv(x: f64) -> f64 {
     let target = x.abs();
     let log = ((1.0 - target) * (1.0 + target)).ln();
     let half = 2.0 / (PI * A) + log / 2.0;
-    // As `sqrt(half^2 - log / A) - half`, but nothing is lost where `log` is small.
+    // Equals `sqrt(half^2 - log / A) - half`, but does not cancel where `log` is small.
     let mut y = (-log / A / ((half * half - log / A).sqrt() + half)).sqrt();
     for _ in 0..2 {
         // Near 1 the complement keeps the digits that matter.

@@ -1,7 +1,7 @@
 //! Fused element-wise functions: one pass over memory for several of them.
 //!
-//! Each block of elements goes through all functions while it is in the innermost cache, and the result overwrites the
-//! first input if nobody else owns it. Every element is computed exactly as by the functions one at a time.
+//! All functions are applied to a block of elements while it is in the first-level cache, and the result overwrites the first
+//! input if nobody else owns it. The results equal those of the functions one at a time.
 
 use smallvec::SmallVec;
 
@@ -19,26 +19,26 @@ use crate::{ElementType, Tensor, TensorError};
 /// A function of elements.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum ElementFunction {
-    /// Of one input.
+    /// A function of one input.
     Unary(UnaryOp),
-    /// Of two inputs, broadcast by numpy's rule.
+    /// A function of two inputs, which broadcast by numpy's rule.
     Binary(BinaryOp),
 }
 
 impl ElementFunction {
-    /// Whether it can be a [`Stage`]: the elements of the other functions depend on more than the inputs at the same
-    /// position, or have no vector form.
+    /// Whether it can be a [`Stage`]: it has a vector form, and an element of the result depends only on the inputs at the
+    /// same position.
     pub fn is_fusable(self) -> bool {
         match self {
             Self::Unary(op) => vector_unary::apply(op, &[], &mut []),
-            // How remainders are computed depends on all elements.
+            // The choice of an algorithm for remainders depends on all elements.
             Self::Binary(op) => !matches!(op, BinaryOp::Mod | BinaryOp::FloorMod),
         }
     }
 }
 
-/// One function of the value so far: of the first input, or of what the stage before computed. `T` is the other input
-/// of a binary function, which broadcasts to the value.
+/// A function of the current value: the first input, or the result of the previous stage. `T` is the other input of a binary
+/// function, which broadcasts to the value.
 #[derive(Copy, Clone, Debug)]
 pub enum Stage<T> {
     /// `f(value)`
@@ -52,7 +52,7 @@ pub enum Stage<T> {
 }
 
 impl<T> Stage<T> {
-    /// The stage with `of` its other input in the place of that.
+    /// Maps the other input.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Stage<U> {
         match self {
             Self::Unary(op) => Stage::Unary(op),
@@ -78,7 +78,7 @@ impl<T> Stage<T> {
 }
 
 impl Stage<&Tensor> {
-    /// The function by itself, of any shapes that broadcast.
+    /// Applies the function alone, to any shapes that broadcast.
     ///
     /// # Errors
     /// As [`UnaryOp::apply`] and [`BinaryOp::apply`].
@@ -100,13 +100,13 @@ pub struct FusedElementwise<'a> {
 }
 
 impl<'a> FusedElementwise<'a> {
-    /// The stages, of which the first reads `x`. `None` if one pass over `x` cannot compute them: another input is
-    /// larger, or an input is not `f32`, or a function is not [fusable](ElementFunction::is_fusable).
+    /// Fuses stages, the first of which reads `x`. `None` if one pass over `x` cannot compute them: another input is larger,
+    /// an input is not `f32`, or a function is not [fusable](ElementFunction::is_fusable).
     pub fn new(x: &Tensor, stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
         Self::of_dims(x.dims(), stages).filter(|_| is_f32(x))
     }
 
-    /// As [`FusedElementwise::new`], for values of type `f32` that are not there yet.
+    /// As [`FusedElementwise::new`], for `f32` values that do not exist yet.
     pub(crate) fn of_dims(dims: &[usize], stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
         let mut others = SmallVec::new();
         for other in stages.iter().filter_map(Stage::other) {
@@ -115,7 +115,7 @@ impl<'a> FusedElementwise<'a> {
         stages.iter().all(|stage| stage.function().is_fusable()).then_some(Self { stages, others })
     }
 
-    /// Whether rows of this length can be computed in pieces: the other inputs are contiguous or constant along each.
+    /// Whether pieces of rows of this length can be computed: the other inputs are contiguous or constant along each row.
     pub(crate) fn has_rows_of(&self, len: usize) -> bool {
         self.others.iter().all(|other| {
             let [last, step] = last_axis(other);
@@ -123,7 +123,7 @@ impl<'a> FusedElementwise<'a> {
         })
     }
 
-    /// Computes a piece of a row, whose first element has this number, where it lies.
+    /// Applies the stages in place to a piece of a row that begins at element `first`.
     pub(crate) fn on_piece(&self, first: usize, values: &mut [f32]) {
         let starts: SmallVec<[_; 4]> =
             self.others.iter().map(|other| other.layout.offset_of(first)).collect();
@@ -137,7 +137,7 @@ impl<'a> FusedElementwise<'a> {
         }
     }
 
-    /// The values of the last stage, of the dims of `x`, which is the tensor given to [`FusedElementwise::new`].
+    /// Computes the result of the last stage. `x` is the tensor given to [`FusedElementwise::new`].
     ///
     /// # Errors
     /// [`TensorError::OutOfMemory`].
@@ -155,7 +155,7 @@ impl<'a> FusedElementwise<'a> {
         Tensor::from_buffer(ElementType::F32, x.dims(), out)
     }
 
-    /// The pass over the first input, which lies where the result goes if it is not in `from`.
+    /// The pass over the first input, which is in the memory of the result unless it is in `from`.
     fn pass(&self, from: Option<&Strided<f32>>, to: &mut [f32]) {
         let readers = || Readers {
             from: from.map(RowReader::new),
@@ -175,7 +175,7 @@ impl<'a> FusedElementwise<'a> {
         });
     }
 
-    /// Computes block by block what follows for the readers: all stages while it is in the innermost cache.
+    /// Computes the next elements block by block: all stages while a block is in the first-level cache.
     fn blocks(&self, readers: &mut Readers, BlockSizes { part, block }: BlockSizes, to: &mut [f32]) {
         for values in to.chunks_mut(part).flat_map(|part| part.chunks_mut(block)) {
             if let Some(from) = &mut readers.from {
@@ -198,14 +198,14 @@ fn is_f32(tensor: &Tensor) -> bool {
     tensor.element_type() == ElementType::F32
 }
 
-/// Threads compute at least so many elements at a time.
+/// The fewest elements that are worth a thread.
 const SHARED: usize = 1 << 15;
 
 /// The readers of the inputs.
 struct Readers<'a> {
-    /// Of the first input; `None` if it lies where the result goes.
+    /// The reader of the first input; `None` if that is in the memory of the result.
     from: Option<RowReader<'a, f32>>,
-    /// Of the other inputs, in the order of the stages.
+    /// The readers of the other inputs, in the order of the stages.
     others: SmallVec<[RowReader<'a, f32>; 4]>,
 }
 
@@ -214,13 +214,13 @@ impl Readers<'_> {
         self.others.iter().chain(&self.from)
     }
 
-    /// Goes to an element.
+    /// Skips to an element.
     fn skip_to(&mut self, element: usize) {
         self.others.iter_mut().chain(&mut self.from).for_each(|reader| reader.skip_to(element));
     }
 }
 
-/// Values that all stages compute, and the other inputs of the stages, in order.
+/// A block of values for all stages, and the other inputs of the stages in order.
 struct Block<'a> {
     stages: &'a [Stage<&'a Tensor>],
     others: &'a [Piece<'a, f32>],
@@ -256,7 +256,7 @@ impl Vectorised for Block<'_> {
     }
 }
 
-/// Replaces each value by `f` of it and the other at the same position.
+/// Replaces each value by `f` of it and the other element at the same position.
 #[inline(always)]
 fn update(values: &mut [f32], others: Piece<f32>, f: impl Fn(f32, f32) -> f32) {
     match others {
@@ -301,7 +301,7 @@ mod tests {
         let expected = one_by_one(x, stages);
         let fused = FusedElementwise::new(x, stages).unwrap();
         assert_eq!(fused.run(x.clone()).unwrap(), expected, "{stages:?}");
-        // A copy that nobody else owns is overwritten.
+        // Overwrites a copy that nobody else owns.
         let own = UnaryOp::Negative.apply(&UnaryOp::Negative.apply(x).unwrap()).unwrap();
         let place = own.storage().bytes().as_ptr();
         let found = fused.run(own).unwrap();

@@ -1,9 +1,9 @@
-//! Remainders of floats without the loop over bits of the general case.
+//! Remainders of floats without the loop over bits that the general case needs.
 
-/// Whether [`near`] is exact for all pairs of one number of `a` and one of `b`: up to 2^28 times the divisor the
-/// product of divisor and quotient has no more digits than an `f64`.
+/// Whether [`near`] is exact for all pairs of a number of `a` and one of `b`. It is for quotients up to 2^28: then an `f64`
+/// holds the product of divisor and quotient exactly.
 pub(super) fn are_near(a: &[f32], b: &[f32]) -> bool {
-    // Without the sign, bits have the order of the numbers; values that are not finite come last.
+    // Without the sign, bits are ordered like the numbers, and values that are not finite come last.
     let size = |x: &f32| x.to_bits() & (u32::MAX >> 1);
     let largest = a.iter().map(size).fold(0, u32::max);
     let least = b.iter().map(size).fold(u32::MAX, u32::min);

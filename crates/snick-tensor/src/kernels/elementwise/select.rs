@@ -43,7 +43,7 @@ fn choose<T: Pod + Send + Sync>(
     for_each_run(layouts, |[c, y, n], [cs, ys, ns], len| {
         let (condition, yes, no) = (condition.run(c, cs), yes.run(y, ys), no.run(n, ns));
         let row = SelectRow { condition, yes, no, to: &mut out[next..next + len] };
-        // Models choose among many elements of this size. For all, the code would be long.
+        // Only elements of this size are frequent in models. Kernels for all sizes would be large.
         if size_of::<T>() == 4 {
             dispatch_best(row)
         } else {
@@ -54,7 +54,7 @@ fn choose<T: Pod + Send + Sync>(
     Tensor::from_buffer(then.element_type(), dims, out)
 }
 
-/// A run of all three inputs, and its results.
+/// A run of all three inputs and of the result.
 struct SelectRow<'a, T> {
     condition: Run<'a, u8>,
     yes: Run<'a, T>,

@@ -10,7 +10,7 @@ use crate::kernels::extremum::clamp;
 use crate::{ElementType, Tensor, TensorError};
 
 impl UnaryOp {
-    /// The function of every element; the result has the type and dims of the input.
+    /// Applies the function to every element. The result has the type and dims of the input.
     ///
     /// Functions that map integers to integers are exact; others compute in `f64` and round, except `Exp`, `Log` and
     /// `Sin`, which truncate, as OpenVINO's reference does.
@@ -48,7 +48,7 @@ impl UnaryOp {
 }
 
 impl UnaryOp {
-    /// The function of every element, in place.
+    /// Applies the function to every element in place.
     pub fn apply_in_place(&self, values: &mut [f32]) {
         let mut block = [0.0; 256];
         for values in values.chunks_mut(block.len()) {
@@ -61,7 +61,7 @@ impl UnaryOp {
     }
 }
 
-/// Numbers with the unary functions.
+/// Numbers that have all unary functions.
 trait Unary: Sized {
     fn unary(op: UnaryOp, values: &[Self]) -> Vec<Self>;
 }
@@ -151,7 +151,7 @@ macro_rules! integer {
                     Abs => map(v, $abs),
                     Negative => map(v, $negate),
                     Relu => map(v, |x| x.max(0)),
-                    // Negative: 0 - 1, which unsigned numbers never are.
+                    // Negative numbers. Unsigned numbers are never negative, so 0 - 1 does not wrap.
                     Sign => map(v, |x| (x > 0) as $t - (x < <$t>::default()) as $t),
                     Ceiling | Floor | RoundHalfToEven | RoundHalfAwayFromZero => v.to_vec(),
                     Clamp { min, max } => {
@@ -160,8 +160,8 @@ macro_rules! integer {
                     }
                     _ => {
                         let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();
-                        // The OpenVINO runtime rounds to even, wraps negative values of unsigned types, and makes the least
-                        // number of what is none.
+                        // The OpenVINO runtime rounds to even, wraps negative values of unsigned types, and converts
+                        // NaN to the least number.
                         let whole = |y: f64| match y.round_ties_even() {
                             y if y < 0.0 && <$t>::MIN == 0 => (y as i64) as $t,
                             y if y.is_nan() => <$t>::MIN,
@@ -189,24 +189,24 @@ integer! {
 /// A test of one float.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TestOp {
-    /// Neither infinite nor `NaN`.
+    /// Is neither infinite nor `NaN`.
     IsFinite,
-    /// Infinite, with a sign that is tested.
+    /// Is infinite, with one of the allowed signs.
     IsInf {
         /// Whether minus infinity counts.
         negative: bool,
         /// Whether infinity counts.
         positive: bool,
     },
-    /// Not a number.
+    /// Is not a number.
     IsNaN,
 }
 
 impl TestOp {
-    /// The result for every element, as a boolean tensor.
+    /// Tests every element. The result is boolean.
     ///
     /// # Errors
-    /// [`TensorError::UnsupportedType`] unless the input is of a float type.
+    /// [`TensorError::UnsupportedType`] unless the elements are floats.
     pub fn apply(&self, input: &Tensor) -> Result<Tensor, TensorError> {
         let [wide] = widen([input])?;
         with_real!(wide.element_type(), T => {
@@ -282,7 +282,7 @@ mod tests {
         let one = Tensor::scalar(1i32);
         let whole = |op: UnaryOp| op.apply(&one).unwrap().to_i64_vec().unwrap()[0];
         assert_eq!((whole(Sin), whole(Tanh), whole(Exp), whole(Cosh)), (1, 1, 3, 2));
-        // What is no number, or beyond the type, is as near as the type goes.
+        // NaN, and values beyond the range of the type, are clamped to it.
         let ends = Tensor::from_vec(&[3], vec![0i8, -1, 100]).unwrap();
         assert_eq!(Log.apply(&ends).unwrap().to_i64_vec().unwrap(), [-128, -128, 5]);
         assert_eq!(Exp.apply(&ends).unwrap().to_i64_vec().unwrap(), [1, 0, 127]);

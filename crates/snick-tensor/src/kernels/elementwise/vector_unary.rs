@@ -5,19 +5,19 @@ use crate::kernels::extremum::clamp;
 use crate::kernels::math;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 
-/// Writes the function of each element of `from` to `to`, of equal length. `false` if the function has no vector form;
-/// then nothing is written.
+/// Writes the function of each element of `from` to `to`, which has the same length. Returns `false` and writes nothing if the
+/// function has no vector form.
 pub(super) fn apply(op: UnaryOp, from: &[f32], to: &mut [f32]) -> bool {
     dispatch_best(Apply { op, elements: (from, to) })
 }
 
-/// Elements, and where the results go.
+/// Elements and the place of their results.
 pub(super) trait Elements {
-    /// Writes `f` of each element.
+    /// Applies `f` to each element.
     fn each(self, f: impl Fn(f32) -> f32);
 }
 
-/// From one slice to another of equal length.
+/// From one slice to another of the same length.
 impl Elements for (&[f32], &mut [f32]) {
     #[inline(always)]
     fn each(self, f: impl Fn(f32) -> f32) {
@@ -38,7 +38,7 @@ impl Elements for &mut [f32] {
     }
 }
 
-/// The function `op` of each element. `false` if it has no vector form; then nothing is written.
+/// Applies `op` to each element. Returns `false` and writes nothing if it has no vector form.
 pub(super) struct Apply<E> {
     pub op: UnaryOp,
     pub elements: E,

@@ -1,4 +1,4 @@
-//! A function of the pairs of elements of two tensors.
+//! Applies a function to pairs of elements of two tensors.
 
 use bytemuck::Pod;
 
@@ -9,7 +9,7 @@ use crate::kernels::vectors::{Instructions, Number, Vectorised};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// `f` of every pair of elements, broadcast, as a tensor of type `et`.
+/// Applies `f` to every pair of elements, with broadcasting. The result has type `et`.
 pub(super) fn zip<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,
@@ -22,8 +22,8 @@ pub(super) fn zip<A: Number, R: Pod + Send + Sync>(
 /// Computes all elements of a result from the operands.
 type PairKernel<'f, A, R> = dyn FnMut(&mut [RowReader<A>; 2], &mut [R]) + 'f;
 
-/// A tensor of type `et` whose elements `fill` computes from those of two others, broadcast. Nothing in here depends on
-/// the function of a [`zip`], so that it is compiled once for many.
+/// A tensor of type `et` whose elements `fill` computes from those of two others, with broadcasting. Does not depend on the
+/// function of a [`zip`], so that it is compiled once for many functions.
 fn zip_rows<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,
@@ -35,7 +35,7 @@ fn zip_rows<A: Number, R: Pod + Send + Sync>(
         false => broadcast_dims(a.dims(), b.dims())?,
     };
     stored_bytes(et, &dims)?;
-    // Without elements, the other sizes may overflow.
+    // The product of the other sizes may overflow if a size is 0.
     let count = if dims.contains(&0) { 0 } else { dims.iter().product() };
     let mut out = Buffer::<R>::any(count)?;
     if count > 0 {
@@ -45,7 +45,7 @@ fn zip_rows<A: Number, R: Pod + Send + Sync>(
     Tensor::from_buffer(et, &dims, out)
 }
 
-/// A function of two elements, on all of them.
+/// Applies a function to all pairs of elements.
 struct Zip<'z, 'a, A, R, F> {
     operands: &'z mut [RowReader<'a, A>; 2],
     to: &'z mut [R],
@@ -83,7 +83,7 @@ mod tests {
             Tensor::from_vec(dims, (0..len).map(|i| (i * 37 % 101) as f32 - 50.0).collect()).unwrap()
         };
         let subtract = |a: &Tensor, b: &Tensor| zip(ElementType::F32, a, b, |x: f32, y: f32| x - y).unwrap();
-        // The last axis is longer than the copies of an element.
+        // The last axis is longer than a block of copies of an element.
         let full = tensor(&[2, 3, BLOCK + 9]);
         let turned = tensor(&[BLOCK + 9, 3, 2]).permute(&[2, 1, 0]).unwrap();
         let backwards = full.slice(2, BLOCK + 8, BLOCK + 9, -1).unwrap();

@@ -7,7 +7,7 @@ use crate::kernels::rows::{Blocks, fold_in_parts, reduced_dims};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor, TensorError};
 
-/// The reduction, if it has a vector form and there is something to reduce. Sums and products are accumulated in `f64`.
+/// Reduces, unless the function has no vector form or there is nothing to reduce. Accumulates sums and products in `f64`.
 pub(super) fn apply(
     op: ReduceOp,
     input: &Tensor,
@@ -58,7 +58,7 @@ impl Vectorised for Block<'_> {
     }
 }
 
-/// The greatest or least element of each column, `NaN` if any is; `passing` ignores `NaN`, `keeping` keeps it.
+/// The greatest or least element of each column; `NaN` if any is. `passing` ignores `NaN`, `keeping` returns it.
 #[inline(always)]
 fn extreme(
     from: &[f32],
@@ -68,15 +68,15 @@ fn extreme(
     keeping: impl Fn(f32, f32) -> f32 + Copy,
 ) {
     let [to] = to else { return fold(from, to, start, keeping, keeping, |m| m) };
-    // A sum tells whether there may be `NaN`. It is computed beside the extreme, where comparisons for `NaN` would
-    // lengthen the chain of instructions that each step waits for.
+    // A sum shows whether there may be a `NaN`. It is independent of the extremum, whereas comparisons with `NaN` would
+    // lengthen the dependency chain of each step.
     let step = |(m, sum): (f32, f32), x| (passing(m, x), sum + x);
     let merge = |a: (f32, f32), b: (f32, f32)| (passing(a.0, b.0), a.1 + b.1);
     let (m, sum) = fold_in_parts(from, (start, 0.0), step).into_iter().reduce(merge).unwrap_or((start, 0.0));
     *to = if sum.is_nan() && from.iter().any(|x| x.is_nan()) { f32::NAN } else { m };
 }
 
-/// Folds each column of `from`, whose lines are as long as `to`. A single column is folded in several parts.
+/// Folds each column of `from`, whose lines are as long as `to`. A single column has several accumulators.
 #[inline(always)]
 fn fold<A: Copy>(
     from: &[f32],
