@@ -232,8 +232,13 @@ impl Tensor {
         self.storage.memo().is_some()
     }
 
-    /// The result of `make`. For views of a [`Tensor::kept`] tensor, cached by view and `purpose` from the
-    /// second use on.
+    /// The cache of derived forms of a [`Tensor::kept`] tensor.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn memo(&self) -> Option<&memo::Memo> {
+        self.storage.memo()
+    }
+
+    /// The result of `make`, cached by view and `purpose` from its second use on if this tensor is [`Tensor::kept`].
     pub(crate) fn memoised<T: Send + Sync + 'static>(
         &self,
         purpose: memo::Purpose,
@@ -243,16 +248,6 @@ impl Tensor {
             Some(memo) => memo.get(purpose, &self.layout, make),
             None => make().map(Arc::new),
         }
-    }
-
-    /// As [`Tensor::memoised`], but `None` if this tensor is no constant, or its form was not asked for before.
-    #[cfg(feature = "kernels")]
-    pub(crate) fn memoised_if_reused<T: Send + Sync + 'static>(
-        &self,
-        purpose: memo::Purpose,
-        make: impl FnOnce() -> Result<T, TensorError>,
-    ) -> Result<Option<Arc<T>>, TensorError> {
-        self.storage.memo().map_or(Ok(None), |memo| memo.get_if_reused(purpose, &self.layout, make))
     }
 
     /// What `make` computes from the elements, such as an index of them: made once if this tensor is [`Tensor::kept`].

@@ -34,6 +34,11 @@ use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
     let et = a.element_type();
     let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
+    // Small products of a recurrent cell take twice as long with the conversions below.
+    if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
+    {
+        return floats::<f32>(&left, &right, &dims, None);
+    }
     let [left, right] = widen([&*left, &*right])?;
     let product = match left.element_type() {
         // The batch may be too large to walk, even though the product is empty.
@@ -224,7 +229,10 @@ fn multiply<T: Gemm>(
     let left = || if is_one_matrix(a) { a.memoised(Purpose::Left, pack) } else { pack().map(Arc::new) };
     // Packing all of B pays only if the result is used again: otherwise the product packs it part by part, in the cache.
     let pack = || Ok(PackedRhs::new(isa, y).into_packed());
-    let right = || if is_one_matrix(b) { b.memoised_if_reused(Purpose::Right, pack) } else { Ok(None) };
+    let right = || match b.memo().filter(|_| is_one_matrix(b)) {
+        Some(memo) => memo.get_if_reused(Purpose::Right, b.layout(), pack),
+        None => Ok(None),
+    };
     let is_constant = [a, b].map(|t| t.is_kept() && is_one_matrix(t));
     let algorithm = MatMulAlgorithm::select(&MatMulProblem::of_floats(x, y, is_constant));
     multiply_with(algorithm, x, y, left, right, out, epilogue)

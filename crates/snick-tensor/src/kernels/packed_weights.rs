@@ -164,7 +164,7 @@ impl PackedWeights {
         }
     }
 
-    /// The product of so many rows with these weights.
+    /// The product of `rows` rows with these weights.
     fn problem(&self, rows: usize, are_integers: bool) -> MatMulProblem {
         let codes = CodeFormat {
             per_byte: self.decoding.per_byte(),

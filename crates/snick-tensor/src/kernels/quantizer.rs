@@ -31,7 +31,7 @@ pub struct Quantizer {
 }
 
 impl Quantizer {
-    /// A quantizer for images with so many channels. `None` for more levels, other ranges, and ranges that cannot be applied
+    /// A quantizer for images with `channels` channels. `None` for more levels, other ranges, and ranges that cannot be applied
     /// by a scale and a shift.
     pub fn new(ranges: [&Tensor; 4], levels: usize, channels: usize) -> Option<Self> {
         if !(2..=MAX_LEVELS).contains(&levels) || channels == 0 {
@@ -253,7 +253,7 @@ mod tests {
         Tensor::from_vec(&[2, channels, 5, 7], values).unwrap()
     }
 
-    /// Ranges of so many channels.
+    /// Ranges for each channel.
     fn ranges(channels: usize) -> [Tensor; 4] {
         let low: Vec<f32> = (0..channels).map(|c| -1.1 - c as f32 / 7.0).collect();
         let high: Vec<f32> = (0..channels).map(|c| 1.3 + c as f32 / 5.0).collect();
