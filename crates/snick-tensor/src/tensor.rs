@@ -227,13 +227,7 @@ impl Tensor {
         Tensor { storage: packed.storage.clone().kept(), ..packed }
     }
 
-    /// Whether this is a view of a [`Tensor::kept`] tensor.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.storage.memo().is_some()
-    }
-
-    /// The cache of derived forms of a [`Tensor::kept`] tensor.
-    #[cfg(feature = "kernels")]
+    /// The cache of derived forms, if this is a view of a [`Tensor::kept`] tensor.
     pub(crate) fn memo(&self) -> Option<&memo::Memo> {
         self.storage.memo()
     }
@@ -244,7 +238,7 @@ impl Tensor {
         purpose: memo::Purpose,
         make: impl FnOnce() -> Result<T, TensorError>,
     ) -> Result<Arc<T>, TensorError> {
-        match self.storage.memo() {
+        match self.memo() {
             Some(memo) => memo.get(purpose, &self.layout, make),
             None => make().map(Arc::new),
         }
@@ -258,7 +252,7 @@ impl Tensor {
         &self,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<T>, E> {
-        match self.storage.memo() {
+        match self.memo() {
             Some(memo) => memo.get(memo::Purpose::Derived, &self.layout, make),
             None => make().map(Arc::new),
         }

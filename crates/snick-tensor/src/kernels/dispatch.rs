@@ -75,7 +75,7 @@ fn converted(tensor: &Tensor, et: ElementType) -> Result<Tensor, TensorError> {
     if tensor.element_type() == et {
         return Ok(tensor.clone());
     }
-    if !tensor.is_kept() {
+    if tensor.memo().is_none() {
         return tensor.cast(et);
     }
     Ok(Tensor::clone(&*tensor.memoised(Purpose::Wide, || Ok(tensor.cast(et)?.kept()))?))

@@ -233,7 +233,7 @@ fn multiply<T: Gemm>(
         Some(memo) => memo.get_if_reused(Purpose::Right, b.layout(), pack),
         None => Ok(None),
     };
-    let is_constant = [a, b].map(|t| t.is_kept() && is_one_matrix(t));
+    let is_constant = [a, b].map(|t| t.memo().is_some() && is_one_matrix(t));
     let algorithm = MatMulAlgorithm::select(&MatMulProblem::of_floats(x, y, is_constant));
     multiply_with(algorithm, x, y, left, right, out, epilogue)
 }

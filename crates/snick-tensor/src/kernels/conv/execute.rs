@@ -63,7 +63,7 @@ fn convolve_as<T: Gemm>(
     let filters = Filters::<T>::new(*shape, filters);
     let elements = match T::TYPE {
         ElementType::F32 => Elements::F32 {
-            has_winograd_filters: filters.tensor.is_kept() && !filters.are_integers(),
+            has_winograd_filters: filters.tensor.memo().is_some() && !filters.are_integers(),
             has_contiguous_rows: view.strides[2] == 1,
         },
         _ => Elements::F64,

@@ -410,7 +410,8 @@ mod tests {
     fn is_used(x: &Tensor, filters: &Tensor, window: &Window) -> bool {
         let dims = result_dims(x, filters, window).unwrap();
         let shape = ConvShape::new(x, filters, window, &dims).unwrap();
-        let has_winograd_filters = filters.is_kept() && !Filters::<f32>::new(shape, filters).are_integers();
+        let has_winograd_filters =
+            filters.memo().is_some() && !Filters::<f32>::new(shape, filters).are_integers();
         let elements = Elements::F32 { has_winograd_filters, has_contiguous_rows: true };
         ConvAlgorithm::select(&shape, elements) == Some(ConvAlgorithm::Winograd)
     }
