@@ -166,7 +166,7 @@ fn masks_are_dead_beyond_their_entries_and_under_stronger_ones() {
     );
     assert_eq!(
         masks(["0", "0", "1", "1", "0"]),
-        ["bit 0 of shrink_axis_mask is void, for that of new_axis_mask is set"]
+        ["bit 0 of shrink_axis_mask has no effect, because the bit of new_axis_mask is set"]
     );
     assert_eq!(
         masks(["0", "0", "1", "0", "1"]),
