@@ -228,7 +228,7 @@ mod tests {
                 if len.contains("in") { ", %n" } else { "" }
             )
         };
-        assert_eq!(of_last(&slice("0", "in 4..", 1)).unwrap(), ["[0:+N]"]);
+        assert_eq!(of_last(&slice("0", "\"in 4..\"", 1)).unwrap(), ["[0:+N]"]);
         assert_eq!(of_last(&slice("1", "3", 1)).unwrap(), ["[1:4]"]);
         assert_eq!(of_last(&slice("3", "3", -1)).unwrap(), ["[3:0:-1]"]);
     }
@@ -248,6 +248,6 @@ mod tests {
 
     #[test]
     fn only_slice_like_layers_have_a_notation() {
-        assert_eq!(of_last("%x = Parameter-1 {element_type: f32, shape: \"4\"}\n%y = Relu-1(%x)"), None);
+        assert_eq!(of_last("%x = Parameter-1 {element_type: f32, shape: \"4\"}\n%y = ReLU-1(%x)"), None);
     }
 }
