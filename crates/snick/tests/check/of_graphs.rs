@@ -170,7 +170,7 @@ fn masks_are_dead_beyond_their_entries_and_under_stronger_ones() {
     );
     assert_eq!(
         masks(["0", "0", "1", "0", "1"]),
-        ["bit 0 of new_axis_mask is void, for that of ellipsis_mask is set"]
+        ["bit 0 of new_axis_mask has no effect, because the bit of ellipsis_mask is set"]
     );
 }
 
