@@ -1,12 +1,12 @@
-//! The numeric kernels, one family in each file.
+//! Numeric kernels, one family per file.
 //!
-//! A kernel maps [`crate::Tensor`]s to tensors, checks its inputs before it allocates, and is deterministic to the bit.
-//! Narrower types than it computes in are widened first (f16, bf16 and smaller floats to `f32`, sub-byte integers to
-//! `i32`) and rounded once at the end; integers wrap.
+//! A kernel maps [`crate::Tensor`]s to tensors, checks its inputs before it allocates, and gives
+//! bit-identical results on every run. Types narrower than a kernel's compute type are widened first (f16,
+//! bf16 and smaller floats to `f32`, sub-byte integers to `i32`) and rounded once at the end. Integers wrap.
 //!
-//! Constants of shapes need few kernels. The others, which take long to compile, are those of the feature `kernels`; without
-//! it they return [`TensorError::FeatureOff`](crate::TensorError::FeatureOff), and elements are computed with the baseline of
-//! the processor alone.
+//! Shape arithmetic needs few kernels. The others take long to compile and belong to the feature `kernels`.
+//! Without it they return [`TensorError::FeatureOff`](crate::TensorError::FeatureOff), and the remaining
+//! kernels use only the processor's baseline instructions.
 
 #[cfg(feature = "kernels")]
 mod attention;

@@ -25,7 +25,8 @@ pub(crate) enum Purpose {
     Derived,
 }
 
-/// The maximum number of entries per constant. Constants have one or two uses, and more would waste memory.
+/// The maximum number of entries per constant. Most constants have one or two uses, and more entries would
+/// waste memory.
 const MOST: usize = 4;
 
 /// Data derived from a constant, by purpose and view.
@@ -37,12 +38,12 @@ pub(crate) struct Memo {
 struct DerivedTensor {
     purpose: Purpose,
     layout: Layout,
-    /// `None` if it was asked for once.
+    /// `None` after the first request.
     value: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Memo {
-    /// As [`Memo::get`], but makes nothing for the first use: for forms that pay off only if they are used again.
+    /// As [`Memo::get`], but returns `None` on the first use: for forms that pay off only when reused.
     pub fn get_if_reused<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,
@@ -60,8 +61,8 @@ impl Memo {
         Ok(None)
     }
 
-    /// The form for `purpose` of the view `layout`. It is kept from the second use on: who runs a model once should not
-    /// pay for memory that nobody reads again. What is made of elements by other crates is kept at once.
+    /// The form for `purpose` of the view `layout`, kept from its second use on: a model that runs once
+    /// should not pay for memory that is never read again. Forms that other crates derive are kept at once.
     pub fn get<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,

@@ -1,16 +1,16 @@
 //! Attention: OpenVINO's `ScaledDotProductAttention-13` without masks.
 //!
-//! **Source.** Blocking over queries as in FlashAttention, but not over keys: each block has all scores of its queries, so
-//! softmax needs no correction.
+//! **Source.** Blocks queries as FlashAttention does, but not keys: each block holds all scores of its
+//! queries, so softmax needs no rescaling.
 //!
-//! **Loop nest**, outer to inner: batch and heads; blocks of [`QUERIES`] queries; then the product with the keys, softmax
-//! and the product with the values, each over the whole block.
+//! **Loop nest**, outer to inner: batch and heads; blocks of [`QUERIES`] queries. Each block computes the
+//! product with the keys, the softmax, and the product with the values.
 //!
-//! **Layout.** Scores are transposed: the queries of a block lie side by side for each key. Vectors then hold queries,
-//! softmax writes its weights directly as packed tiles, and both products are [`gemm`](crate::kernels::gemm) with operands
-//! that are packed once per head (keys and values) or never copied (weights).
+//! **Layout.** Scores are stored transposed: the queries of a block are adjacent for each key. So vectors run
+//! over queries, and softmax writes its weights directly as packed tiles. Both products are
+//! [`gemm`](crate::kernels::gemm). Keys and values are packed once per head; weights are never copied.
 //!
-//! **Threads.** Each computes some heads.
+//! **Threads.** Each thread computes some heads.
 
 use crate::buffer::Buffer;
 use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, gemm_in_rows, tile_rows};
@@ -24,8 +24,8 @@ use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// `softmax(query key^T) value` of query `[.., L, E]`, key `[.., S, E]` and value `[.., S, V]`. The result equals that of
-/// [`matmul`] and [`softmax`] to the bit, but only small scores are in memory as a whole.
+/// `softmax(query key^T) value` of query `[.., L, E]`, key `[.., S, E]` and value `[.., S, V]`. The result is
+/// bit-identical to calling [`matmul`] and [`softmax`], but blocks never store the full score matrix.
 ///
 /// # Errors
 /// As [`matmul`] and [`softmax`].
@@ -38,14 +38,15 @@ pub fn attention(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor,
     matmul(&weights, value, false, false)
 }
 
-/// Queries in a block: whole tiles and whole panels of products, whose scores stay in the cache.
+/// Queries per block: a multiple of tiles and of panels, whose scores stay in the cache.
 const QUERIES: usize = 2 * WHOLE;
 
-/// The smallest number of queries that is a multiple of tiles and of vectors on each instruction set. Fewer queries gain
-/// nothing from blocks. More do: the three kernels one after the other take 1.7 to 2.1 times as long.
+/// The smallest number of queries that is a multiple of the tile height and the vector length on every
+/// instruction set. Blocks do not pay for fewer queries. For more, running the three kernels in sequence
+/// takes about 1.4 to 1.7 times as long on four shapes.
 const WHOLE: usize = 48;
 
-/// Whether blocks are faster: for `f32` tensors with equal batches, of which all products would be tiled.
+/// Whether blocks are faster: for `f32` tensors with equal batches whose products would be tiled.
 fn pays_in_blocks(query: &Tensor, key: &Tensor, value: &Tensor) -> bool {
     let ([batch @ .., rows, depth], [batch_k @ .., keys, depth_k], [batch_v @ .., keys_v, columns]) =
         (query.dims(), key.dims(), value.dims())
@@ -105,7 +106,7 @@ fn one_matrix(
     Ok(())
 }
 
-/// Computes the softmax of each column of scores into packed tiles of weights, to the bit as [`softmax`] does.
+/// Computes the softmax of each column of scores into packed tiles of weights, bit-identical to [`softmax`].
 struct Weights<'a> {
     /// For each key the scores of `row_len` queries.
     scores: &'a mut [f32],
@@ -153,7 +154,7 @@ fn exponentials<I: Instructions>(scores: &mut [f32], row_len: usize, first: usiz
     }
     let mut sums = [[0.0; LANES]; PARTS];
     for (i, rows) in scores.chunks_mut(PARTS * row_len).enumerate() {
-        // The last line may be incomplete: see `fold_in_parts`.
+        // The last line may be incomplete; see `fold_in_parts`.
         let others = if i > 0 { PARTS - rows.len() / row_len } else { 0 };
         for (row, sum) in rows.chunks_exact_mut(row_len).zip(&mut sums[others..]) {
             let Some(row) = row[first..].first_chunk_mut::<LANES>() else { continue };
@@ -168,7 +169,7 @@ fn exponentials<I: Instructions>(scores: &mut [f32], row_len: usize, first: usiz
     total.map(|total| 1.0 / total)
 }
 
-/// Copies the first elements of rows, times their scales, to the columns of a tile.
+/// Copies the first elements of each row, multiplied by their scales, to a column of a tile.
 #[inline(always)]
 fn scaled<const HEIGHT: usize>(tile: &mut [f32], rows: &[f32], row_len: usize, scales: &[f32]) {
     let Some(scales) = scales.first_chunk::<HEIGHT>() else { return };
@@ -188,7 +189,7 @@ mod tests {
         Tensor::from_vec(dims, (0..len).map(value).collect()).unwrap()
     }
 
-    /// The definition, number by number.
+    /// The definition, element by element.
     fn naive(query: &[f32], key: &[f32], value: &[f32], depth: usize, columns: usize) -> Vec<f64> {
         let mut out = Vec::new();
         for query in query.chunks(depth) {

@@ -1,23 +1,25 @@
 //! Tiled matrix products (GEMM) over packed operands.
 //!
-//! **Source.** Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008), and BLIS (Van Zee and
-//! van de Geijn, 2015). A *tile* here is the A micro-panel of BLIS, a *panel* the B micro-panel.
+//! **Source.** Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008), and BLIS
+//! (Van Zee and van de Geijn, 2015). A *tile* is the A micro-panel of BLIS, a *panel* its B micro-panel.
 //!
 //! **Loop nest** of `C = A B`, outer to inner:
-//! 1. groups of panels that together fit in the second-level cache ([`tile`]),
-//! 2. blocks of the summed axis, at most 512 terms ([`depth_block`]),
+//! 1. groups of panels that fit together in the L2 cache ([`tile`]),
+//! 2. blocks of the summed axis (KC), at most 512 terms ([`depth_block`]),
 //! 3. tiles: MR rows of A ([`tile_rows`]),
 //! 4. panels of the group: NR columns of B ([`panel_columns`]),
-//! 5. terms of the block: MR x NR sums in registers add the outer product of a tile column and a panel row.
+//! 5. terms of the block: the micro-kernel adds the outer product of a tile column and a panel row to MR x NR
+//!    sums in registers.
 //!
-//! **Layout.** [`PackedLhs`] stores tiles one after the other, each column-major. [`PackedRhs`] stores panels, each
-//! row-major; if the rows of B are contiguous, loop 2 can pack each group into scratch memory instead. Partial tiles and
-//! panels are padded.
+//! **Layout.** [`PackedLhs`] stores tiles consecutively, each column-major. [`PackedRhs`] stores panels
+//! consecutively, each row-major; if the rows of B are contiguous, loop 2 can pack each group into scratch
+//! memory instead. Partial tiles and panels are padded.
 //!
-//! **Order of sums.** Terms are added in order within a block, and the sums of blocks in order. So a result depends neither
-//! on its neighbours nor on the number of threads.
+//! **Order of sums.** Terms are added in order within a block, and block sums in order. So an element of C
+//! depends neither on its neighbours nor on the number of threads.
 //!
-//! **Threads.** All share both packed operands. Each computes some rows or some columns of C, whichever reads less memory.
+//! **Threads.** All threads share both packed operands. Each computes some rows or some columns of C,
+//! whichever split reads less memory.
 
 mod left;
 mod output;
@@ -77,13 +79,13 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 }
 
-/// Element types of tiles and panels.
+/// Element types of packed operands.
 pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
-    /// A vector register of them.
+    /// A vector register of elements.
     type Vector<I: Instructions>: Vector<Self>;
 
-    /// Whether kernels for few rows or few columns are compiled. Models rarely compute in `f64`, for which these would
-    /// add 70 KB to the binary.
+    /// Whether kernels for few rows or few columns are compiled. Models rarely compute in `f64`, for which
+    /// these kernels would add 70 KB to the binary.
     const HAS_NARROW_KERNELS: bool = true;
 
     /// Whether tiles are compiled for the baseline.
@@ -98,7 +100,7 @@ pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
 impl Factor for I8x4Dot {
     type Vector<I: Instructions> = I::I8x4Dots;
 
-    // Models run on bytes only with AVX-512 VNNI. Tests also run the baseline.
+    // Models use int8 products only with AVX-512 VNNI. Tests also run the baseline.
     const HAS_BASELINE: bool = cfg!(test);
 
     fn dispatch_on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
@@ -106,7 +108,7 @@ impl Factor for I8x4Dot {
     }
 }
 
-/// Floats that matrices are multiplied in.
+/// Float types of matrix products.
 pub(crate) trait Gemm:
     Factor + MultiplyAdd + PodElement + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
 {
@@ -125,7 +127,7 @@ macro_rules! gemm {
 
 gemm!(f32: F32, true; f64: F64, false);
 
-/// MR, the rows of a tile: as many as leave registers for a row of a panel.
+/// MR, the rows of a tile: as many as leave registers for one panel row.
 pub(crate) const fn tile_rows(isa: Isa) -> usize {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -151,11 +153,11 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
 /// The columns of the widest panel.
 pub(crate) const MAX_PANEL_COLUMNS: usize = 32;
 
-/// The fewest multiplications that are worth a thread.
+/// The fewest multiply-adds that are worth a thread.
 const MIN_THREAD_PRODUCTS: usize = 1 << 18;
 
-/// Computes `left * right` and hands each tile to `store`. `out` has rows of `row_len` elements, one for every
-/// [`StoreTile::ROWS`] rows of the product.
+/// Computes `left * right` and passes each finished tile to `store`. `out` has rows of `row_len` elements,
+/// one for every [`StoreTile::ROWS`] rows of the product.
 pub(crate) fn product<T: Factor, P: StoreTile<T>>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
@@ -175,8 +177,8 @@ pub(crate) fn product<T: Factor, P: StoreTile<T>>(
     let share =
         |count, other| sharing::share(count, MIN_THREAD_PRODUCTS / products.saturating_mul(other).max(1));
     let (tiles_each, panels_each) = (share(tiles, panels), share(panels, tiles));
-    // The cost of a part, in thirds of the time that a tile times a panel takes: each part also loads the whole other
-    // operand from beyond its nearest cache, or packs it, which takes one third per tile or panel.
+    // The cost of a part, in thirds of the time to multiply a tile and a panel. Each part also loads the
+    // other operand from outside the L2 cache, or packs it, which costs a third per tile or panel.
     let cost_by_rows = (3 * tiles_each + 1) * panels + tiles_each;
     let cost_by_columns = (3 * tiles + 1) * panels_each + tiles;
     let on_part = |part: (Tiles<T, P>, Output<P::Out>)| T::dispatch_on(isa, part);
@@ -199,11 +201,12 @@ pub(crate) trait StoreTile<T>: Sync {
     type Out: Send;
     /// Rows of the product per row of the output.
     const ROWS: usize;
-    /// Whether column `c` of the product belongs to column `c` of the output, so that threads can split columns.
+    /// Whether column `c` of the product is stored in column `c` of the output, so that threads can split
+    /// columns.
     const HAS_COLUMNS: bool = true;
 
-    /// Stores at most [`Self::ROWS`] rows of a tile times a panel in one row of the output, or in the piece of it that
-    /// begins at column [`TilePosition::first`].
+    /// Stores up to [`Self::ROWS`] rows of a tile times a panel in one row of the output, or in the piece of
+    /// that row that begins at column [`TilePosition::first`].
     fn store<I: Instructions>(
         &self,
         out: &mut [Self::Out],
@@ -211,7 +214,7 @@ pub(crate) trait StoreTile<T>: Sync {
         rows: &[[T; MAX_PANEL_COLUMNS]],
     );
 
-    /// Called when a group of panels is stored in a row of the output; `at` describes the whole group.
+    /// Called when a group of panels is stored in a row of the output. `at` describes the whole group.
     #[inline(always)]
     fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TilePosition) {}
 }
@@ -219,16 +222,17 @@ pub(crate) trait StoreTile<T>: Sync {
 /// The position of stored columns in a product.
 #[derive(Copy, Clone)]
 pub(crate) struct TilePosition {
-    /// The first of the rows that share a row of the output.
+    /// The first of the rows that share an output row.
     pub row: usize,
     pub column: usize,
     /// The number of columns, including the padding of the last panel.
     pub width: usize,
-    /// The column that the given piece of the output begins with.
+    /// The column at which the given piece of the output begins.
     pub first: usize,
 }
 
-/// An element-wise function that is applied to pieces of rows as soon as they are stored, while they are in the cache.
+/// An element-wise function applied to pieces of rows as soon as they are stored, while they are in the
+/// cache.
 #[derive(Copy, Clone)]
 pub(crate) struct Epilogue<'a, T> {
     /// Receives the position of the piece in the whole output.
@@ -298,7 +302,7 @@ pub(crate) fn gemm_with_epilogue<T: Gemm>(
     product(left, right, out, right.columns(), &StoreRows { epilogue });
 }
 
-/// [`gemm`] into rows of `row_len` elements, which may be longer than those of the product.
+/// [`gemm`] into rows of `row_len` elements, which may be longer than the rows of the product.
 pub(crate) fn gemm_in_rows<T: Gemm>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
@@ -315,8 +319,8 @@ pub(crate) fn gemm_single_threaded<T: Gemm>(left: &PackedLhs<T>, right: &PackedR
     T::dispatch_on(left.isa(), (Tiles { left, right, row: 0, panels, row_len, store }, Output::Rows(out)));
 }
 
-/// Writes `values` to a row from element `first` on, as many as fit. Copies a whole panel without a call, because its
-/// length is known at compile time.
+/// Writes as many `values` to a row, from element `first` on, as fit. A whole panel has a length known at
+/// compile time and is copied without a call.
 #[inline(always)]
 pub(crate) fn write_row<T: Copy>(row: &mut [T], first: usize, values: &[T]) {
     let Some(to) = row.get_mut(first..) else { return };

@@ -1,7 +1,7 @@
 //! Matrix products: OpenVINO's `MatMul-1`.
 //!
-//! [`algorithm`] lists the algorithms of all matrix products, those of packed weights included, and chooses among them.
-//! This file prepares operands, walks the batch and runs what was chosen.
+//! [`algorithm`] lists the algorithms of all matrix products, including packed weights, and chooses one. This
+//! file prepares operands, walks the batch and runs the chosen algorithm.
 
 pub(crate) mod algorithm;
 mod axpy;
@@ -34,14 +34,14 @@ use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
     let et = a.element_type();
     let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
-    // Small products of a recurrent cell take twice as long with the conversions below.
+    // For the small products of a recurrent cell, the conversions below would double the time.
     if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
     {
         return floats::<f32>(&left, &right, &dims, None);
     }
     let [left, right] = widen([&*left, &*right])?;
     let product = match left.element_type() {
-        // The batch may be too large to walk, even though the product is empty.
+        // The batch may be too large to iterate over, even though the product is empty.
         et if dims.contains(&0) => Tensor::zeros(et, &dims),
         et if et.is_float() => with_type!([F32 = f32, F64 = f64], et, T => {
             floats::<T>(&left, &right, &dims, None)
@@ -62,8 +62,8 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     product.cast(et)
 }
 
-/// [`matmul`] followed by element-wise stages, which are applied to parts of the result while they are in the cache.
-/// `None` if that gains nothing or [`FusedElementwise`] does not support the stages.
+/// [`matmul`] followed by element-wise stages, each applied to parts of the result while they are in the
+/// cache. `None` if fusing does not pay or [`FusedElementwise`] does not support the stages.
 ///
 /// # Errors
 /// As [`matmul`].
@@ -90,7 +90,7 @@ pub fn matmul_then(
     floats(&left, &right, &dims, Some(Epilogue::new(&function))).map(Some)
 }
 
-/// Both operands as matrices, and the dims of their product: those of the batch, rows, columns.
+/// Both operands as matrices, and the dims of their product: batch, rows, columns.
 struct Operands<'a> {
     left: Cow<'a, Tensor>,
     right: Cow<'a, Tensor>,
@@ -158,7 +158,7 @@ pub(super) fn matrix<'a, T: PodElement>(t: &'a Strided<'_, T>, start: usize) -> 
     }
 }
 
-/// Whether all rows of `a` are multiplied with the same matrix, and can be the rows of one matrix, too.
+/// Whether all rows of `a` multiply the same matrix and can form a single left operand.
 fn is_one_product(a: &Tensor, b: &Tensor, dims: &[usize]) -> bool {
     a.is_contiguous() && is_one_matrix(b) && dims.len() == a.rank()
 }
@@ -168,7 +168,7 @@ fn is_one_matrix(t: &Tensor) -> bool {
     t.dims().iter().rev().skip(2).all(|&d| d == 1)
 }
 
-/// Multiplies one pair of matrices into a part of the result, which begins at the given element.
+/// Multiplies two matrices into the part of the result that begins at the given element.
 type Multiply<'a, T> = dyn FnMut(usize, &Matrix<T>, &Matrix<T>, &mut [T]) -> Result<(), TensorError> + 'a;
 
 /// Calls `multiply` for each product of a batch; no dim of the result is 0. It is not called if the depth is 0.
@@ -204,7 +204,7 @@ fn batched<T: PodElement>(
     Tensor::from_buffer(T::TYPE, dims, out)
 }
 
-/// The product of floats; no dim of the result is 0. The epilogue is not applied if the depth is 0.
+/// The product of floats; no dim of the result is 0. At depth 0 the epilogue is not applied.
 fn floats<T: Gemm>(
     a: &Tensor,
     b: &Tensor,
@@ -216,7 +216,7 @@ fn floats<T: Gemm>(
     })
 }
 
-/// Multiplies a matrix of each operand, with packed forms from the cache of constants.
+/// Multiplies one matrix of each operand. Constants use their cached packed forms.
 fn multiply<T: Gemm>(
     [a, b]: [&Tensor; 2],
     x: &Matrix<T>,
@@ -227,7 +227,7 @@ fn multiply<T: Gemm>(
     let isa = Isa::best();
     let pack = || Ok(PackedLhs::pack(isa, x));
     let left = || if is_one_matrix(a) { a.memoised(Purpose::Left, pack) } else { pack().map(Arc::new) };
-    // Packing all of B pays only if the result is used again: otherwise the product packs it part by part, in the cache.
+    // Packing all of B pays only if it is reused. Otherwise the product packs B panel by panel, in the cache.
     let pack = || Ok(PackedRhs::new(isa, y).into_packed());
     let right = || match b.memo().filter(|_| is_one_matrix(b)) {
         Some(memo) => memo.get_if_reused(Purpose::Right, b.layout(), pack),
@@ -238,8 +238,8 @@ fn multiply<T: Gemm>(
     multiply_with(algorithm, x, y, left, right, out, epilogue)
 }
 
-/// Stores `x * y` in `out`, row-major, and applies the epilogue. `left` returns the packed left operand, and `right` the
-/// right one if it is packed already.
+/// Stores `x * y` in `out`, row-major, and applies the epilogue. `left` returns the packed left operand;
+/// `right` returns the packed right operand if it is cached.
 pub(super) fn multiply_with<T: Gemm>(
     algorithm: MatMulAlgorithm,
     x: &Matrix<T>,
@@ -265,7 +265,7 @@ pub(super) fn multiply_with<T: Gemm>(
         }
         MatMulAlgorithm::DotsOfRows => dot_products::few_columns(x, y, out),
         MatMulAlgorithm::DotsOfColumns => dot_products::few_rows(x, y, out),
-        // The rest is for codes, which `PackedWeights` multiplies.
+        // The remaining algorithms multiply codes; see `PackedWeights`.
         _ => axpy::axpy(x, y, out),
     }
     if let Some(epilogue) = epilogue {
@@ -357,7 +357,7 @@ mod tests {
         let numbers = |len: usize, seed: usize| {
             (0..len).map(|i| ((i * 7919 + seed) % 1013) as f32 / 97.0 - 5.0).collect()
         };
-        // Sums that are shorter than a vector; a panel has two of them.
+        // Sums shorter than a vector; a panel is two vectors wide.
         let lanes = panel_columns::<f32>(Isa::best()) / 2;
         for depth in [1usize, 3, 5, 7].into_iter().filter(|&depth| depth < lanes) {
             for (rows, columns) in [(2, 2), (13, 2), (2, 13), (1, 40), (40, 1), (3, 3)] {

@@ -1,15 +1,15 @@
-//! Products with weights of 4 or 8 bits, which stay packed in memory and are decoded while they are multiplied.
+//! Products with weights of 4 or 8 bits, which stay packed in memory and are decoded during the product.
 //!
 //! [`matmul::algorithm`](crate::kernels::matmul::algorithm) chooses among the algorithms:
-//! - one row: [`digit_product`] in integers, otherwise [`row_product`] with floats in registers;
-//! - several rows, and the remaining formats: a block of weight rows becomes floats in memory, and a product of floats
-//!   multiplies it.
+//! - One row: [`digit_product`] in integers, otherwise [`row_product`] with floats in registers.
+//! - Several rows, and all other formats: decodes a block of weight rows to floats in memory, and multiplies
+//!   it as floats.
 //!
-//! **Layout.** Weights are `N` rows of `K` codes, the transposed right operand. Each group of codes in a row shares a zero
-//! point and a scale.
+//! **Layout.** Weights are `N` rows of `K` codes: the transposed right operand. Each group of codes in a row
+//! shares a zero point and a scale.
 //!
-//! **Threads.** With one row each thread computes some blocks of the result. With several rows the product of each block
-//! is shared.
+//! **Threads.** With one row, each thread computes some blocks of the result. With several rows, threads
+//! share the product of each block.
 
 mod decoding;
 mod digit_product;
@@ -30,8 +30,8 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{Isa, dispatch_best};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// A matrix of weights as language models store it: `(code - zero) * scale`, with one zero point and one scale for each
-/// group of codes in a row. In memory it takes the size of the codes plus 8 bytes per group.
+/// A weight matrix as language models store it: `(code - zero) * scale`, with one zero point and one scale
+/// per group of codes in a row. It takes the size of the codes plus 8 bytes per group.
 ///
 /// ```
 /// use snick_tensor::kernels::PackedWeights;
@@ -57,24 +57,24 @@ pub struct PackedWeights {
     scales: Vec<f32>,
     /// Whether there are zero points other than 0.
     has_zeros: bool,
-    /// The codes, if they are integers that digits can be multiplied with.
+    /// The codes, if they are integers that support digit products.
     integers: Option<IntegerCodes>,
 }
 
-/// The bytes of decoded rows that several rows are multiplied with at a time: they stay in the second-level cache. A quarter
-/// of this takes 0.9 to 1.1 times as long, 16 times as many 1.2 to 1.7 times.
+/// The size of a block of decoded weight rows, in bytes: it stays in the L2 cache. A quarter of this takes
+/// 0.9 to 1.1 times as long, 16 times this 1.2 to 1.7 times.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// The same for one row, which reads each weight once: they stay in the first-level cache. Up to 32 KiB there is no
-/// difference; 64 KiB take 1.4 times as long, 256 KiB 1.7 times.
+/// As [`BLOCK_BYTES`], for one row, which reads each weight once: a strip stays in the L1 cache. Up to 32 KiB
+/// the size makes no difference; 64 KiB take 1.4 times as long, 256 KiB 1.7 times.
 const STRIP_BYTES: usize = 1 << 14;
 
 /// The rows of a strip are a multiple of this, because four rows share each load.
 const STRIP_ROWS: usize = 4;
 
 impl PackedWeights {
-    /// Weights of codes `[N, K]` or `[N, G, K / G]`, with zero points and scales for the whole tensor, for each row or for
-    /// each group. `None` for anything else: other ranks, codes of neither 4 nor 8 bits, views. Codes are converted to the
+    /// Weights from codes `[N, K]` or `[N, G, K / G]`, with zero points and scales per tensor, per row or per
+    /// group. `None` for other ranks, views, and codes of neither 4 nor 8 bits. Codes are converted to the
     /// type `through` before they are scaled.
     pub fn new(
         codes: &Tensor,
@@ -120,7 +120,8 @@ impl PackedWeights {
         [self.rows, self.depth]
     }
 
-    /// The product of `x`, whose last axis has `K` elements, and the transposed weights: its last axis has `N`.
+    /// The product of `x`, whose last axis has `K` elements, and the transposed weights. The last axis of the
+    /// result has `N` elements.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`]; memory.
@@ -141,7 +142,7 @@ impl PackedWeights {
         Tensor::from_buffer(ElementType::F32, &dims, out)
     }
 
-    /// Chooses an algorithm for codes that are these integers, if any, and runs it.
+    /// Chooses an algorithm and runs it. `codes` are the integer codes, if any.
     fn multiply_matrix(
         &self,
         left: &Matrix<f32>,
@@ -152,7 +153,7 @@ impl PackedWeights {
         match MatMulAlgorithm::select(&self.problem(left.rows, integers.is_some())) {
             MatMulAlgorithm::Int8Digits => {
                 let digits = integers.and_then(|codes| Some((codes, Digits::new(x, codes, self.group)?)));
-                // Elements that are not finite, or too large or small, have no digits.
+                // A group whose largest element is not finite or is out of range has no digits.
                 let Some((codes, digits)) = digits else { return self.multiply_matrix(left, None, out) };
                 self.for_each_block(out, |first, out| self.digit_product(&digits, codes, first, out))
             }
@@ -184,7 +185,8 @@ impl PackedWeights {
         }
     }
 
-    /// Calls `multiply` with the first row of each block of weights and its part of the result, on all threads.
+    /// Calls `multiply` with the first row of each block of weights and the block's part of the result, on
+    /// all threads.
     fn for_each_block(
         &self,
         out: &mut [f32],
@@ -194,7 +196,7 @@ impl PackedWeights {
         sharing::try_for_each(out.chunks_mut(size).enumerate(), |(i, out)| multiply(i * size, out))
     }
 
-    /// One row times the weights from row `first` on, in integers.
+    /// Multiplies one row with the weights from row `first` on, in integers.
     fn digit_product(
         &self,
         digits: &Digits,
@@ -216,7 +218,7 @@ impl PackedWeights {
         Ok(())
     }
 
-    /// One row times the weights from row `first` on, in registers.
+    /// Multiplies one row with the weights from row `first` on, decoded in registers.
     fn row_product(&self, x: &[f32], first: usize, out: &mut [f32]) -> Result<(), TensorError> {
         let (groups, end) = (self.depth / self.group, first + out.len());
         dispatch_best(RowProduct {
@@ -231,7 +233,7 @@ impl PackedWeights {
         Ok(())
     }
 
-    /// One row times the weights from row `first` on, which are decoded a strip at a time.
+    /// Multiplies one row with the weights from row `first` on, decoded one strip at a time.
     fn strips(&self, left: &Matrix<f32>, first: usize, out: &mut [f32]) -> Result<(), TensorError> {
         let strip = self.strip_rows();
         let mut weights = Buffer::any(strip.checked_mul(self.depth).ok_or_else(too_large)?)?;
@@ -243,7 +245,7 @@ impl PackedWeights {
         Ok(())
     }
 
-    /// Several rows times the weights, which are decoded a block at a time.
+    /// Multiplies several rows with the weights, decoded one block at a time.
     fn blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
         let columns = self.rows;
         let mut packed_left = None;
@@ -259,7 +261,7 @@ impl PackedWeights {
         Ok(())
     }
 
-    /// Rows times decoded weights. The packed rows are kept for the next block.
+    /// Multiplies rows with decoded weights. The packed rows are kept for the next block.
     fn multiply_decoded(
         &self,
         left: &Matrix<f32>,
@@ -274,8 +276,8 @@ impl PackedWeights {
         multiply_with(algorithm, left, right, pack_left, || Ok(None), out, None)
     }
 
-    /// The rows of these indices, decoded: `[indices.., K]`. Negative indices count from the end. Other indices give zeros
-    /// if `zeros_outside`, and otherwise an error.
+    /// Decodes the rows with these indices: `[indices.., K]`. Negative indices count from the end. Indices
+    /// out of range give zeros if `zeros_outside`, and an error otherwise.
     ///
     /// # Errors
     /// [`TensorError::IndexOutOfRange`]; memory.
@@ -311,7 +313,7 @@ impl PackedWeights {
         &bytes[first * len..(first + count) * len]
     }
 
-    /// Decodes the rows from `first` on, as many as `out` has room for.
+    /// Decodes as many rows from `first` on as fit in `out`.
     fn unpack(&self, first: usize, out: &mut [f32]) {
         let groups = self.depth / self.group;
         for (row, out) in (first..).zip(out.chunks_exact_mut(self.depth)) {
@@ -337,7 +339,7 @@ mod tests {
     use crate::Storage;
     use crate::kernels::{self, BinaryOp};
 
-    /// Bytes that look random.
+    /// Pseudo-random bytes.
     fn noise(len: usize) -> Vec<u8> {
         (0..len).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
     }

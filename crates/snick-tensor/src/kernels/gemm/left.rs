@@ -8,8 +8,8 @@ use crate::buffer::Buffer;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Isa, transpose_4x4};
 
-/// Copies `count` strided runs of `from` to the columns of `to`, whose rows are `width` long. `run` returns the start and
-/// the stride of a run.
+/// Copies `count` strided runs of `from` to the columns of `to`, whose rows have `width` elements. `run`
+/// returns the start and the stride of a run.
 pub(super) fn transpose_into<T: bytemuck::Pod>(
     to: &mut [T],
     width: usize,
@@ -63,7 +63,7 @@ fn transpose_squares<T: bytemuck::Pod>(rows: &mut [T], width: usize, column: usi
 pub(crate) struct PackedLhs<T> {
     isa: Isa,
     rows: usize,
-    /// Columns in memory, some of which may not be multiplied.
+    /// Columns in memory. [`Depth`] selects those to multiply.
     columns: usize,
     depth: Depth,
     data: Arc<Buffer<T>>,
@@ -75,7 +75,7 @@ struct Depth {
     /// The columns, as runs of consecutive ones.
     runs: Box<[Range<usize>]>,
     blocks: Box<[DepthBlock]>,
-    /// Whether each run has a sum of its own, and these are added. Otherwise each run continues the sum of the one before.
+    /// Whether each run has its own partial sum. Otherwise all runs continue one sum.
     has_partial_sums: bool,
 }
 
@@ -83,15 +83,16 @@ struct Depth {
 #[derive(Clone)]
 pub(super) struct DepthBlock {
     runs: Range<usize>,
-    /// The terms of these runs, counted from the first term of the sum.
+    /// The terms of these runs, numbered from the start of the sum.
     pub terms: Range<usize>,
 }
 
-/// KC, the most terms in a block: those of a tile stay in the first-level cache. The partial sums of blocks also make long
-/// sums of floats more precise.
+/// KC, the most terms in a block: a tile of this depth stays in the L1 cache. Summing by blocks also makes
+/// long sums of floats more precise.
 const MAX_DEPTH_BLOCK: usize = 512;
 
-/// The number of terms per block of a sum of `terms`: a multiple of four, because bytes are multiplied by fours.
+/// The number of terms per block of a sum of `terms`: a multiple of four, because int8 products take four
+/// terms at a time.
 pub(crate) fn depth_block(terms: usize) -> usize {
     terms.div_ceil(terms.div_ceil(MAX_DEPTH_BLOCK).max(1)).next_multiple_of(4)
 }
@@ -140,7 +141,8 @@ impl<T: Factor> PackedLhs<T> {
         Self::packed(isa, matrix, |data, pack| pack(0, data))
     }
 
-    /// Packs a matrix. `for_parts` calls its function with parts of the tiles and the index of their first tile.
+    /// Packs a matrix. `for_parts` calls its argument with parts of the tiles and the index of each part's
+    /// first tile.
     fn packed(
         isa: Isa,
         matrix: &Matrix<T>,

@@ -9,8 +9,9 @@ use super::{Factor, Matrix, panel_columns};
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Instructions, Isa, Vector};
 
-/// The right operand: panels of [`panel_columns`] columns, each row-major. A matrix with contiguous rows may stay where it
-/// lies; then the product packs some panels at a time. The last panel is padded; products of the padding are discarded.
+/// The right operand: panels of [`panel_columns`] columns, each row-major. A matrix with contiguous rows can
+/// stay unpacked; the product then packs a few panels at a time. The last panel is padded, and products of
+/// its padding are discarded.
 pub(crate) struct PackedRhs<'a, T> {
     columns: usize,
     /// Columns of a panel.
@@ -19,7 +20,7 @@ pub(crate) struct PackedRhs<'a, T> {
 }
 
 enum Elements<'a, T> {
-    /// Not packed. Each row begins at one of `starts`.
+    /// Not packed. `starts` holds the start of each row.
     Runs { data: &'a [T], starts: Vec<usize>, lines: Lines },
     /// All panels.
     Packed(Buffer<T>),
@@ -27,8 +28,8 @@ enum Elements<'a, T> {
     Panels(&'a [T]),
 }
 
-/// The offsets of columns from the start of their row: lines of equal length, with gaps between them. Rows of an image are
-/// such lines.
+/// The offsets of columns from the start of their row: lines of equal length with gaps between them, such as
+/// the rows of an image.
 pub(crate) struct Lines {
     pub len: usize,
     pub starts: Vec<usize>,
@@ -48,7 +49,7 @@ impl Lines {
         self.starts[column / self.len] + column % self.len
     }
 
-    /// Splits columns into pieces of at most `most` columns of one line: the first column, its offset and the length.
+    /// Splits columns into pieces of up to `most` columns of one line: first column, its offset, length.
     fn pieces(&self, columns: Range<usize>, most: usize) -> impl Iterator<Item = (usize, usize, usize)> {
         let mut next = columns.start;
         std::iter::from_fn(move || {
@@ -68,7 +69,7 @@ impl Lines {
     }
 }
 
-/// The same rows of consecutive panels.
+/// The same range of rows of consecutive panels.
 #[derive(Copy, Clone)]
 pub(super) struct Panels<'a, T> {
     data: &'a [T],
@@ -113,18 +114,18 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         PackedRhs { columns, width, elements: Elements::Packed(packed) }
     }
 
-    /// A matrix with a row at each of `starts`, whose columns lie in `lines`. Rows may overlap.
+    /// A matrix with a row at each of `starts` and its columns in `lines`. Rows may overlap.
     pub fn of_lines(isa: Isa, data: &'a [T], starts: Vec<usize>, lines: Lines) -> Self {
         let (columns, width) = (lines.columns(), panel_columns::<T>(isa));
         PackedRhs { columns, width, elements: Elements::Runs { data, starts, lines } }
     }
 
-    /// Wraps panels that are packed already.
+    /// Wraps packed panels.
     pub fn of_panels(isa: Isa, columns: usize, panels: &'a [T]) -> Self {
         PackedRhs { columns, width: panel_columns::<T>(isa), elements: Elements::Panels(panels) }
     }
 
-    /// Packs all panels into memory of their own.
+    /// Packs all panels into owned memory.
     pub fn into_packed(self) -> PackedRhs<'static, T> {
         let (columns, width) = (self.columns, self.width);
         let packed = match self.elements {
@@ -191,8 +192,8 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         }
     }
 
-    /// Rows `rows` of `depth` of some panels. Packs them into `scratch` if necessary: rows far apart in memory would evict
-    /// each other from the cache while every tile reads them.
+    /// Rows `rows` of `depth` of some panels. Unpacked rows are packed into `scratch`: rows far apart in
+    /// memory would evict each other from the cache while every tile reads them.
     #[inline(always)]
     pub(super) fn panels<'b, I: Instructions>(
         &'b self,
@@ -220,7 +221,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
     }
 }
 
-/// Packs columns of the rows that begin at `starts` into a panel that has room for one more row.
+/// Packs columns of the rows that begin at `starts` into a panel with room for one extra row.
 #[inline(always)]
 fn pack_panel<I: Instructions, T: Factor>(
     data: &[T],
@@ -245,7 +246,7 @@ fn pack_panel<I: Instructions, T: Factor>(
         }
         return;
     }
-    // Pieces shorter than a vector are stored as whole vectors; the next piece overwrites the excess.
+    // Pieces shorter than a vector are stored as whole vectors; the next piece overwrites the excess lanes.
     let pieces: SmallVec<[_; 4]> = lines.pieces(columns.clone(), lanes).collect();
     let furthest = pieces.iter().map(|&(_, at, _)| at + lanes).max().unwrap_or(0);
     for (row, &start) in starts.iter().enumerate() {

@@ -10,7 +10,7 @@ use super::{
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Aligned, Instructions, Isa, Vector, Vectorised, prefetch};
 
-/// Some rows and columns of a product.
+/// A block of rows and columns of a product.
 pub(super) struct Tiles<'a, 'b, T, P: StoreTile<T>> {
     pub left: &'a PackedLhs<T>,
     pub right: &'a PackedRhs<'b, T>,
@@ -34,7 +34,7 @@ impl<T: Factor, P: StoreTile<T>> Vectorised for (Tiles<'_, '_, T, P>, Output<'_,
     #[inline(always)]
     fn run<I: Instructions>(self) {
         let (tiles, out) = self;
-        // The same heights as in `tile_rows`.
+        // The tile heights of `tile_rows`.
         match I::ISA {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => tiles.walk::<I, 12>(out),
@@ -59,7 +59,7 @@ impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
         let tile_len = ROWS / P::ROWS;
         let tiles = out.rows(row_len).div_ceil(tile_len);
         let mut scratch = Buffer::scratch(right.scratch_len(at_once, longest));
-        // Sums that lack terms: those of all tiles with the panels of a group.
+        // Incomplete sums of all tiles with the panels of a group.
         let partial = if blocks.len() > 1 { tiles * at_once * ROWS * MAX_PANEL_COLUMNS } else { 0 };
         let mut partial = Buffer::scratch(partial);
         let partial = partial.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
@@ -70,7 +70,8 @@ impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
                 let group_panels =
                     right.panels::<I>(group.clone(), block.terms.clone(), left.depth(), &mut scratch);
                 let is_last = b + 1 == blocks.len();
-                // Panels in scratch memory are still in the cache; packed ones come from memory that nobody read lately.
+                // Panels in scratch memory are still in the cache. Packed panels were not read recently and
+                // come from memory.
                 let has_next_panels = right.is_packed() && !(is_last && group.end == panels.end);
                 let to_next_panel = || match is_last {
                     true => group_panels.step * group.len() - block.terms.start * width,
@@ -116,8 +117,8 @@ impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
     }
 }
 
-/// Multiplies a tile and a panel, of which only the first `rows` and `columns` are needed. Uses the smallest compiled
-/// kernel that covers them.
+/// Multiplies a tile and a panel, with the smallest compiled kernel that covers the first `rows` rows and
+/// `columns` columns.
 #[inline(always)]
 fn multiply<I: Instructions, T: Factor, P: StoreTile<T>, const ROWS: usize>(
     tile: Tile<T, ROWS>,
@@ -132,7 +133,7 @@ fn multiply<I: Instructions, T: Factor, P: StoreTile<T>, const ROWS: usize>(
         };
     }
     let lanes = T::Vector::<I>::LANES;
-    // An image of 7 x 7 has 49 windows, one more than a panel and a half of AVX-512.
+    // A 7x7 image has 49 windows: one more than one and a half panels of AVX-512.
     let has_one_more = columns == lanes + 1 && lanes == 16;
     match rows {
         _ if !T::HAS_NARROW_KERNELS => sum!(ROWS, 2, false),
@@ -146,8 +147,9 @@ fn multiply<I: Instructions, T: Factor, P: StoreTile<T>, const ROWS: usize>(
     }
 }
 
-/// The micro-kernel: adds the outer products of the columns of a tile and the rows of a panel, for the first `SOME` rows
-/// and `WIDTH` vectors of columns. `ONE_MORE` also computes the column after the first vector, with a lane for each row.
+/// The micro-kernel: adds the outer products of tile columns and panel rows, for the first `SOME` rows and
+/// `WIDTH` vectors of columns. `ONE_MORE` also computes the column after the first vector, with one lane per
+/// row.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn accumulate<
@@ -169,13 +171,13 @@ fn accumulate<
     if tile.runs.is_empty() {
         total[..SOME].fill([T::default(); MAX_PANEL_COLUMNS]);
     }
-    // A vector that starts at the last column would read beyond the tile.
+    // Loading a vector at the last column would read beyond the tile.
     let mut last = [T::default(); MAX_PANEL_COLUMNS];
     if let (true, Some(column)) = (ONE_MORE, tile.columns.last()) {
         last[..ROWS].copy_from_slice(column);
     }
     for (i, run) in tile.runs.iter().enumerate() {
-        // Between runs, sums are in memory: registers hold those of one run.
+        // Registers hold the sums of the current run; between runs, sums are in memory.
         let continues = i > 0 || tile.continues;
         let mut sums = [[zero; WIDTH]; SOME];
         let mut one_more = zero;
@@ -240,10 +242,11 @@ fn column<T: Factor, const ROWS: usize>(
     column
 }
 
-/// The bytes of a block of a group of panels: every tile reads them, so they should stay in the second-level cache.
+/// The size of a depth block of a group of panels, in bytes. Every tile reads it, so it should stay in the L2
+/// cache.
 const GROUP_BYTES: usize = 1 << 18;
 
-/// Prefetches operands of later products little by little: constants often lie beyond all caches.
+/// Prefetches operands of later products gradually: constants are often outside all caches.
 #[derive(Copy, Clone)]
 struct Prefetch {
     at: *const u8,

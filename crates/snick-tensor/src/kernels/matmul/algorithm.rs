@@ -1,11 +1,12 @@
-//! Which algorithm computes a matrix product, and why.
+//! Chooses the algorithm of a matrix product.
 //!
-//! [`MatMulAlgorithm`] names all algorithms and [`MatMulAlgorithm::select`] chooses one. The choice depends on shapes,
-//! layouts and element types only. Whether an operand is constant decides about packing, never about the order of sums: a
-//! constant gives the same bits as an input with the same values.
+//! [`MatMulAlgorithm`] names all algorithms and [`MatMulAlgorithm::select`] chooses one. The choice depends
+//! on shapes, layouts and element types only. Whether an operand is constant affects packing, never the order
+//! of sums: a constant gives the same bits as an input with the same values.
 //!
-//! "Takes 2 times as long" below is the time of an alternative divided by that of the choice: the median of at least 21
-//! alternating pairs on one thread of an Intel Xeon (Sapphire Rapids) with AVX-512 VNNI.
+//! **Measurements.** "Takes 2 times as long" below is the time of an alternative divided by the time of the
+//! chosen algorithm, on an Intel Xeon (Sapphire Rapids) with AVX-512 VNNI. The ratios were taken on a busy
+//! two-core machine and show the order of magnitude only.
 
 use crate::kernels::gemm::{Factor, Matrix, panel_columns, tile_rows};
 use crate::kernels::sharing;
@@ -14,39 +15,40 @@ use crate::kernels::vectors::{Isa, has_int8_dot};
 /// An algorithm for `C = A B` with A of `rows x depth` and B of `depth x columns`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MatMulAlgorithm {
-    /// Few columns: a dot product per element of C, along contiguous rows of A, which is read once and not packed.
-    /// [`few_columns`](super::dot_products::few_columns).
+    /// Few columns: one dot product per element of C, along contiguous rows of A. Reads A once and does not
+    /// pack it. See [`few_columns`](super::dot_products::few_columns).
     DotsOfRows,
-    /// Few rows: a dot product per element of C, along contiguous columns of B. Packing B would take longer than the product.
-    /// [`few_rows`](super::dot_products::few_rows).
+    /// Few rows: one dot product per element of C, along contiguous columns of B. Packing B would take longer
+    /// than the product. See [`few_rows`](super::dot_products::few_rows).
     DotsOfColumns,
-    /// Up to three rows, and integers: rows of C as sums of multiples of contiguous rows of B.
+    /// Up to three rows, and all integers: each row of C is a sum of multiples of contiguous rows of B. See
     /// [`axpy`](super::axpy::axpy).
     Axpy,
-    /// All other products: register tiles over packed operands. [`gemm`](crate::kernels::gemm).
+    /// All other products: register tiles over packed operands. See [`gemm`](crate::kernels::gemm).
     ///
-    /// B is packed part by part, in the cache; to pack all of it first takes 1.1 to 2.9 times as long with 4 to 96 rows. But a
-    /// constant is packed as a whole for its second product, and reused: to pack parts again takes 1.1 to 3.7 times as long.
+    /// B is packed one group of panels at a time, in the cache; packing all of B first takes 1.1 to 2.9 times
+    /// as long with 4 to 96 rows. A constant B is packed as a whole for its second product and then reused;
+    /// repacking it takes 1.1 to 3.7 times as long.
     Tiled,
-    /// Many rows: `Tiled`, a block of rows at a time, so that an epilogue finds the rows of C in the cache and A is never
-    /// packed as a whole. Without an epilogue, a single block takes 1.0 to 1.1 times as long.
-    /// [`row_blocks`](super::row_blocks).
+    /// Many rows: `Tiled`, one block of rows at a time, so that an epilogue finds the rows of C in the cache
+    /// and A is never packed as a whole. Without an epilogue, a single block takes 1.0 to 1.1 times as long.
+    /// See [`row_blocks`](super::row_blocks).
     TiledRowBlocks {
         /// Rows in a block.
         rows: usize,
     },
-    /// One row times codes of 4 or 8 bits that are integers, with dot products of bytes. `DecodedDots` takes 1.3 to 1.9 times
-    /// as long. `packed_weights::digit_product`.
+    /// One row times integer codes of 4 or 8 bits, with int8 dot products. `DecodedDots` takes 1.3 to 1.9
+    /// times as long. See `packed_weights::digit_product`.
     Int8Digits,
-    /// One row times codes of 4 or 8 bits, which become floats in registers. `DecodedBlocks` takes 1.5 to 5 times as long.
-    /// `packed_weights::row_product`.
+    /// One row times codes of 4 or 8 bits, decoded to floats in registers. `DecodedBlocks` takes 1.5 to 5
+    /// times as long. See `packed_weights::row_product`.
     DecodedDots,
-    /// All other products with codes: some rows of weights at a time become floats in memory, and one of the algorithms above
-    /// multiplies them.
+    /// All other products with codes: decodes a block of weight rows to floats in memory, and multiplies it
+    /// with one of the algorithms above.
     DecodedBlocks,
 }
 
-/// What the choice of an algorithm depends on.
+/// The properties that the choice of an algorithm depends on.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct MatMulProblem {
     /// Whether sums are integers.
@@ -66,13 +68,13 @@ pub(crate) struct MatMulProblem {
 /// The storage of B.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum RightOperand {
-    /// Elements with these steps from one row, and one column, to the next.
+    /// Elements, with the steps from one row and from one column to the next.
     Dense { row_step: isize, column_step: isize },
-    /// Codes: the columns of B lie one after the other, in groups that share a scale.
+    /// Codes: each column of B is contiguous, in groups that share a scale.
     Codes(CodeFormat),
 }
 
-/// How weights of few bits are stored.
+/// The format of weights of few bits.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct CodeFormat {
     /// Codes in a byte: 2 or 1.
@@ -81,40 +83,43 @@ pub(crate) struct CodeFormat {
     pub group: usize,
     /// Whether codes are integers, with moderate zero points and scales.
     pub are_integers: bool,
-    /// Whether a code becomes a float with few instructions. Bytes in other formats need a table in memory.
+    /// Whether a few instructions convert a code to a float. Bytes in other formats need a table in memory.
     pub decodes_in_registers: bool,
 }
 
-/// Up to this many rows or columns, a product of floats is narrow. With two columns, [`MatMulAlgorithm::Tiled`] takes 1.2 to
-/// 1.5 times as long at depth 16 and more than 4 times from depth 256 on; with three columns 0.7 to 1.0 times at depth 16.
+/// The most rows or columns of a narrow product of floats. With two columns, [`MatMulAlgorithm::Tiled`] takes
+/// 1.2 to 1.5 times as long at depth 16 and more than 4 times from depth 256 on; with three columns, 0.7 to
+/// 1.0 times at depth 16.
 const NARROW: usize = 2;
 
-/// As [`NARROW`], for sums of at least [`LONG_DEPTH`] terms. With eight columns, [`MatMulAlgorithm::Tiled`] takes 1.1 to 1.2
-/// times as long at depth 256 and 0.9 to 1.0 times at depth 128; with twelve columns 0.8 times at depth 256.
+/// As [`NARROW`], for sums of at least [`LONG_DEPTH`] terms. With eight columns, [`MatMulAlgorithm::Tiled`]
+/// takes 1.1 to 1.2 times as long at depth 256 and 0.9 to 1.0 times at depth 128; with twelve columns, 0.8
+/// times at depth 256.
 const NARROW_IF_LONG: usize = 8;
 
 /// See [`NARROW_IF_LONG`].
 const LONG_DEPTH: usize = 256;
 
-/// The most rows of floats for [`MatMulAlgorithm::Axpy`], which has one thread. [`MatMulAlgorithm::Tiled`] takes 2.2 to 5.6
-/// times as long with one row, 1.6 to 2.5 times with three, and 1.2 to 1.8 times with six, which two threads make up for.
+/// The most rows of floats for [`MatMulAlgorithm::Axpy`], which runs on one thread.
+/// [`MatMulAlgorithm::Tiled`] takes 2.2 to 5.6 times as long with one row, 1.6 to 2.5 times with three, and
+/// 1.2 to 1.8 times with six, where two threads make up for it.
 const AXPY_ROWS: usize = 3;
 
-/// The bytes of the rows of A and C in a block: they fit in a second-level cache. From 256 KiB to 2 MiB, no difference of more
-/// than 5 % was measured.
+/// The size of the rows of A and C in a block, in bytes: they fit in the L2 cache. From 256 KiB to 2 MiB, the
+/// times differ by at most 5 %.
 const ROW_BLOCK_BYTES: usize = 1 << 20;
 
-/// The fewest rows in a block. With a B of 64 MiB, blocks of 12 rows take 1.3 times as long and blocks of 24 rows 1.2 times;
-/// 48 rows or more make no difference.
+/// The fewest rows in a block. With a B of 64 MiB, blocks of 12 rows take 1.3 times as long and blocks of 24
+/// rows 1.2 times; beyond 48 rows the size makes no difference.
 const MIN_BLOCK_ROWS: usize = 96;
 
-/// Bytes of codes that [`MatMulAlgorithm::Int8Digits`] multiplies at a time: those of a vector.
+/// The bytes of codes that [`MatMulAlgorithm::Int8Digits`] multiplies at a time: one vector.
 pub(crate) const DIGIT_BLOCK: usize = 4 * DIGIT_LANES;
 
 /// Lanes of the vectors of [`MatMulAlgorithm::Int8Digits`].
 pub(crate) const DIGIT_LANES: usize = 16;
 
-/// The longest group of codes whose sums of digit products certainly fit in 32 bits.
+/// The longest group of codes whose sums of digit products fit in 32 bits.
 const MAX_DIGIT_GROUP: usize = 1 << 19;
 
 impl MatMulProblem {
@@ -163,7 +168,8 @@ impl MatMulAlgorithm {
                 return Self::Axpy;
             }
         }
-        // Blocks of rows share a B that is packed as a whole: one that cannot be packed part by part, or a constant.
+        // Blocks of rows share a B that is packed as a whole: a constant, or one whose rows are not
+        // contiguous.
         let packs_right = column_step != 1 || is_right_constant;
         match row_block(rows, depth, columns) {
             Some(rows) if packs_right && !is_left_constant => Self::TiledRowBlocks { rows },
@@ -172,13 +178,13 @@ impl MatMulAlgorithm {
     }
 }
 
-/// Whether a product of `f32` with so few rows, or columns, is computed by dot products.
+/// Whether dot products compute a product of `f32` with `few` rows or columns.
 pub(crate) fn is_narrow(few: usize, depth: usize) -> bool {
     few <= NARROW || (few <= NARROW_IF_LONG && depth >= LONG_DEPTH)
 }
 
-/// The rows of A to multiply at a time, if fewer than those of a thread. Then the rows of C are still in the cache when
-/// they are complete, so it also pays to apply an epilogue to them there.
+/// The rows of A per block; `None` if one block holds all rows of a thread. In blocks, the rows of C are
+/// still in the cache when they are complete, so applying an epilogue there pays, too.
 pub(crate) fn row_block(rows: usize, depth: usize, columns: usize) -> Option<usize> {
     let height = tile_rows(Isa::best());
     let bytes = depth.saturating_add(columns).saturating_mul(size_of::<f32>()).max(1);
@@ -188,7 +194,8 @@ pub(crate) fn row_block(rows: usize, depth: usize, columns: usize) -> Option<usi
 }
 
 impl CodeFormat {
-    /// Whether digits can multiply rows of `depth` codes: each group is whole blocks, or each block whole groups.
+    /// Whether rows of `depth` codes can be multiplied in digits: a group is a multiple of a block, or a
+    /// block a multiple of a group.
     fn has_digit_layout(&self, depth: usize) -> bool {
         let (block, group) = (DIGIT_BLOCK * self.per_byte, self.group);
         let has_whole_blocks = group.is_multiple_of(block) && group <= MAX_DIGIT_GROUP;
@@ -197,7 +204,7 @@ impl CodeFormat {
         self.are_integers && depth.is_multiple_of(block) && (has_whole_blocks || has_whole_groups)
     }
 
-    /// Whether each group is whole pairs of vectors, which are longer than those of the baseline.
+    /// Whether each group is a multiple of two vectors, which must be longer than the baseline's.
     fn has_register_layout(&self) -> bool {
         let isa = Isa::best();
         self.decodes_in_registers
@@ -210,7 +217,7 @@ impl CodeFormat {
 mod tests {
     use super::*;
 
-    /// A product of row-major `f32` matrices, of which the right one may be transposed.
+    /// A product of row-major `f32` matrices, the right one transposed if `is_right_transposed`.
     fn dense([rows, depth, columns]: [usize; 3], is_right_transposed: bool) -> MatMulProblem {
         let right = Matrix::packed(&[], depth, columns);
         let right =
@@ -257,7 +264,7 @@ mod tests {
         };
         let decoded = if Isa::best() == Isa::Baseline { DecodedBlocks } else { DecodedDots };
         let digits = if has_int8_dot() { Int8Digits } else { decoded };
-        // Whole blocks in a group, and whole groups in a block, which bytes do not have.
+        // Groups of whole blocks, then blocks of whole groups, which 8-bit codes do not support.
         assert_eq!(select(1, 1024, 2, 128, true, true), digits);
         assert_eq!(select(1, 1024, 2, 32, true, true), digits);
         assert_eq!(select(1, 1024, 1, 64, true, true), digits);

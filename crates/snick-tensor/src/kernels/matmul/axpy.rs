@@ -1,13 +1,13 @@
-//! Products with few rows, and products of integers: each row of the result is a sum of multiples of rows of B.
+//! Products with few rows, and products of integers: each row of C is a sum of multiples of rows of B.
 //!
 //! **Source.** The AXPY form of the product (`y += a x` of BLAS level 1), with four terms per pass.
 //!
-//! **Loop nest**, outer to inner: blocks of [`ROWS`] rows of A; four rows of B; rows of the block; columns. A block reads B
-//! once, in order, and each row of the result is loaded and stored once for four terms.
+//! **Loop nest**, outer to inner: blocks of [`ROWS`] rows of A; four rows of B; rows of the block; columns.
+//! Each block reads B once, in order, and loads and stores a row of C once per four terms.
 //!
-//! **Layout.** Nothing is packed. A may have any steps; the rows of B must be contiguous.
+//! **Layout.** Nothing is packed. A may have any strides; the rows of B must be contiguous.
 //!
-//! **Order of sums.** Terms are added one by one. **Threads.** One.
+//! **Order of sums.** Terms are added in order. **Threads.** Runs on one thread.
 
 use crate::kernels::gemm::Matrix;
 use crate::kernels::vectors::{Instructions, MultiplyAdd, Vectorised, dispatch_best};

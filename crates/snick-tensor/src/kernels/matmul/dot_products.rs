@@ -1,17 +1,20 @@
-//! Products with few rows or few columns: each element of the result is one dot product along contiguous memory.
+//! Products with few rows or few columns: each element of C is one dot product along contiguous memory.
 //!
-//! **Source.** The GEMV/DOT form of the product (BLAS level 2). The large operand is read once, where it lies.
+//! **Source.** The dot-product form of GEMV (BLAS level 2). The large operand is read once, in place.
 //!
-//! **Loop nest**, outer to inner: lines of the long operand (rows of A, or columns of B); lines of the short one, four at
-//! a time; terms. If the short operand is a single line, four lines of the long one share each load of it instead.
+//! **Loop nest**, outer to inner: lines of the long operand (rows of A or columns of B); lines of the short
+//! operand, four at a time; terms. If the short operand is a single line, four lines of the long operand
+//! share each load of it.
 //!
-//! **Layout.** The lines of the long operand are contiguous. The short one is copied unless it is contiguous, too.
+//! **Layout.** The lines of the long operand are contiguous. The short operand is copied unless it is
+//! contiguous.
 //!
-//! **Order of sums.** Terms go to the lanes of two vectors, whose sum is then added by halves. Sums shorter than a vector
-//! are sequential, as in all other algorithms: the layout of the operands decides which algorithm runs, and small products
-//! should not depend on it.
+//! **Order of sums.** Terms are distributed over the lanes of two vectors, whose sum is then reduced by
+//! halves. Sums shorter than a vector are sequential, as in all other algorithms: the layout of the operands
+//! selects the algorithm, and small products should not depend on it.
 //!
-//! **Threads.** With few columns each thread computes some rows of the result; with several rows there is one thread.
+//! **Threads.** With few columns, or a single row, each thread computes a part of C. With several rows, one
+//! thread computes everything.
 
 use std::borrow::Cow;
 
@@ -49,15 +52,15 @@ fn contiguous<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
     Cow::Owned(all)
 }
 
-/// The fewest multiplications that are worth a thread: fewer than in [`gemm`](crate::kernels::gemm), because each one
-/// reads another element from memory.
+/// The fewest multiply-adds that are worth a thread: fewer than in [`gemm`](crate::kernels::gemm), because
+/// each one reads another element from memory.
 const MIN_THREAD_PRODUCTS: usize = 1 << 16;
 
 /// The dot products of each row of `long` with each row of `few`, row after row.
 fn dots_of_rows<T: Gemm>(long: &Matrix<T>, few: &[T], out: &mut [T]) {
     let depth = long.columns;
     let count = out.len() / long.rows.max(1);
-    // Parts are whole groups of rows that share loads.
+    // Each part is a multiple of the rows that share loads.
     sharing::in_parts(
         out,
         AT_ONCE * count,
@@ -110,13 +113,13 @@ impl<T: Gemm> Vectorised for Dots<'_, T> {
     }
 }
 
-/// The number of rows that share each load of another one.
+/// The number of rows that share each load of another row.
 const AT_ONCE: usize = 4;
 
-/// The prefetch distance in elements: weights often lie beyond all caches.
+/// The prefetch distance in elements: weights are often outside all caches.
 const AHEAD: usize = 2048;
 
-/// The dot products of a row with each of the first `count` other rows, at most [`AT_ONCE`]; padded with zeros.
+/// The dot products of a row with the first `count` other rows, at most [`AT_ONCE`], padded with zeros.
 #[inline(always)]
 fn padded_dots<I: Instructions, T: Gemm>(
     row: &[T],
@@ -142,7 +145,7 @@ fn padded_dots<I: Instructions, T: Gemm>(
     }
 }
 
-/// The dot products of a row with each of the first `FEW` other rows. The order of each sum does not depend on `FEW`.
+/// The dot products of a row with the first `FEW` other rows. The order of each sum does not depend on `FEW`.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T], ahead: usize) -> [T; FEW] {
@@ -189,7 +192,7 @@ fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T], ahe
     all
 }
 
-/// Sums the lanes of a vector by halves, adding as many of the remaining products as fit to each half.
+/// Reduces the lanes of a vector by halves, adding as many of the remaining products to each half as fit.
 #[inline(always)]
 fn sum_with_rest<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T]) -> T {
     let mut all = [T::default(); 16];
@@ -200,7 +203,7 @@ fn sum_with_rest<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T
     a.iter().zip(b).fold(four, |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
 }
 
-/// The sum of the lanes of a vector, in the order of dot products whose terms fill whole vectors.
+/// The sum of the lanes of a vector, in the order of dot products without a remainder.
 #[inline(always)]
 pub(crate) fn sum_of_lanes<T: Gemm>(all: [T; 16]) -> T {
     let eight: [T; 8] = halved(all);

@@ -1,18 +1,20 @@
-//! Tiled products of a block of rows at a time, so that the packed rows of A and the rows of C stay in the cache.
+//! Tiled products of one block of rows at a time, so that the packed rows of A and the rows of C stay in the
+//! cache.
 //!
-//! **Source.** The blocking by MC of GotoBLAS (loop 3 of BLIS), around [`gemm`](crate::kernels::gemm), which has none.
+//! **Source.** The MC blocking of GotoBLAS (loop 3 of BLIS), around [`gemm`](crate::kernels::gemm), which
+//! does not block rows.
 //!
-//! **Loop nest**, outer to inner: blocks of rows; the loops of `gemm`; then the epilogue of the block.
+//! **Loop nest**, outer to inner: blocks of rows; the loops of `gemm`. The epilogue follows each block.
 //!
-//! **Layout.** As in `gemm`. B is packed as a whole, the rows of A a block at a time.
+//! **Layout.** As in `gemm`. B is packed as a whole, A one block at a time.
 //!
-//! **Threads.** Each takes the next block, packs and multiplies it alone; all share the packed B.
+//! **Threads.** Each thread takes the next block, packs it and multiplies it alone. All share the packed B.
 
 use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm_single_threaded};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 
-/// Stores `a * right` in `out`, row-major, for `rows` rows at a time.
+/// Stores `a * right` in `out`, row-major, `rows` rows at a time.
 pub(super) fn multiply<T: Gemm>(
     a: &Matrix<T>,
     right: &PackedRhs<T>,
@@ -81,7 +83,7 @@ mod tests {
             assert!(pool.install(|| row_block(rows, depth, columns)).is_some());
             assert_eq!(pool.install(both), found);
         }
-        // Rows of a batch are rows of one matrix, too.
+        // The rows of a batch are also the rows of one matrix.
         let batch = a.reshape(&[2, rows / 2, depth]).unwrap();
         let again = then(&batch, &b, &stages[..2]).unwrap().reshape(&[rows, columns]).unwrap();
         assert_eq!(stages[2].apply(&again).ok(), found[1]);
@@ -107,7 +109,7 @@ mod tests {
         assert!(then(&a, &b, &relu).is_some());
         let half = b.cast(ElementType::F16).unwrap();
         let several = b.reshape(&[1, columns, depth]).unwrap().broadcast_to(&[2, columns, depth]).unwrap();
-        // A column of each row of the result has another element.
+        // The epilogue adds a different element to each column of a row.
         let turned = floats(&[columns, rows], 5).transposed();
         for (a, b, stage) in [
             (&a, &half, relu[0]),

@@ -1,15 +1,15 @@
 //! Decodes weights of 4 or 8 bits to floats.
 //!
-//! **Loop nest** of a row, outer to inner: groups; vectors of codes. Codes of 4 bits look their float up in a register
-//! that holds the scaled table of their group.
+//! **Loop nest** of a row, outer to inner: groups; vectors of codes. 4-bit codes look up their float in a
+//! register that holds the scaled table of their group.
 
 use crate::kernels::vectors::{Instructions, Vector, Vectorised};
 use crate::{ElementType, Storage, Tensor};
 
-/// The values of the codes of a type.
+/// The values of a code type.
 #[derive(Debug)]
 pub(super) enum Decoding {
-    /// Indices of 4 bits into a table. Two share a byte, the first in its low half.
+    /// 4-bit indices into a table. Two share a byte, the first in the low half.
     Nibbles([f32; 16]),
     /// Bytes as unsigned integers.
     Unsigned,
@@ -23,7 +23,7 @@ impl Decoding {
     /// The decoding of codes of 4 or 8 bits that are converted to the type `through`.
     pub fn new(codes: ElementType, through: ElementType) -> Option<Self> {
         let bits = codes.bit_width()?;
-        // Bytes below 16 hold each code of 4 bits in their low half; the 0 in their high half is skipped.
+        // Bytes below 16 hold a 4-bit code in the low half; the 0 in the high half is skipped.
         let (bytes, step) = if bits == 4 { (0..=15, 2) } else { (0..=u8::MAX, 1) };
         let bytes: Vec<u8> = bytes.collect();
         let all = Tensor::new(codes, &[bytes.len() * step], Storage::heap(bytes)).ok()?;
@@ -86,7 +86,7 @@ impl IntegerCodes {
         (u8::BITS / self.bits) as usize
     }
 
-    /// The number that makes all codes unsigned when it is added. Flipping this bit adds it.
+    /// The number that makes all codes unsigned when added: flipping this bit adds it.
     pub fn offset(self) -> u8 {
         if self.is_signed { 1 << (self.bits - 1) } else { 0 }
     }

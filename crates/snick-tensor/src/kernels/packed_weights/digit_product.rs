@@ -1,18 +1,19 @@
-//! One row of floats times packed weights whose codes are integers, computed with dot products of bytes.
+//! One row of floats times packed weights with integer codes, computed with int8 dot products.
 //!
-//! **Idea.** Each element of the row is rounded to an integer multiple of a unit, a power of 2 that each group of the row
-//! has, at most 23 bits below the largest element of the group. The integer is written in three digits to the base 256,
-//! each a signed byte. Products of digits and codes are summed exactly, four per lane and instruction, so no code becomes a
-//! float. Only the conversion of the sums of a group rounds again. This is the bit-slicing of fixed-point arithmetic.
+//! **Source.** The bit slicing of fixed-point arithmetic. Each element of the row is rounded to a multiple of
+//! its group's unit, a power of 2 at most 23 bits below the largest element of the group. The multiple is
+//! written in three digits to the base 256, each a signed byte. Products of digits and codes are summed
+//! exactly, four per lane and instruction, so codes are never converted to floats. Only converting the sums
+//! of a group rounds again.
 //!
-//! **Loop nest**, outer to inner: four rows of weights; spans of codes (a group, or a block of whole groups); blocks of 64
-//! bytes; rows; digits.
+//! **Loop nest**, outer to inner: four rows of weights; spans of codes (one group, or one block of whole
+//! groups); blocks of 64 bytes; rows; digits.
 //!
-//! **Layout.** A block of codes is 64 bytes as they are stored. With codes of 4 bits, the digits of elements at even
-//! positions (the low halves of bytes) and at odd ones (the high halves) are separate vectors. Codes are unsigned:
-//! signed ones get an offset, and sums start with the product that this adds.
+//! **Layout.** A block of codes is 64 bytes as stored. With 4-bit codes, the digits of even elements (low
+//! halves of bytes) and odd elements (high halves) are separate vectors. Codes must be unsigned: signed codes
+//! get an offset, and sums start with the product that cancels it.
 //!
-//! **Threads.** All share the digits. Each computes some blocks of rows of weights.
+//! **Threads.** All threads share the digits. Each computes some blocks of weight rows.
 
 use super::decoding::IntegerCodes;
 use crate::kernels::matmul::algorithm::{DIGIT_BLOCK as BLOCK, DIGIT_LANES as LANES};
@@ -21,20 +22,21 @@ use crate::kernels::vectors::{
     Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot, prefetch,
 };
 
-/// Digits of an integer.
+/// Digits per integer.
 const DIGITS: usize = 3;
 
-/// The largest integer with this many signed digits.
+/// The largest integer that [`DIGITS`] signed digits can hold.
 const LARGEST: f32 = (127 * (1 + (1 << 8) + (1 << 16))) as f32;
 
-/// The range of the largest element of a group, of scales and of zero points, unless they are 0: products of these neither
-/// overflow nor underflow.
+/// The allowed range of a group's largest element, of scales and of zero points, unless they are 0: products
+/// within it neither overflow nor underflow.
 const BOUNDS: [f32; 2] = [1.0 / (1u64 << 40) as f32, (1u64 << 40) as f32];
 
-/// Rows of weights that share each load of digits.
+/// Weight rows that share each load of digits.
 const ROWS: usize = 4;
 
-/// The prefetch distance of codes in bytes. Weights that do not fit in a cache take 1.2 to 1.6 times as long without.
+/// The prefetch distance of codes in bytes. Without prefetching, weights that do not fit in a cache take 1.2
+/// to 1.6 times as long.
 const AHEAD: usize = 1 << 13;
 
 /// One number per lane.
@@ -47,26 +49,27 @@ pub(super) fn is_bounded(x: f32) -> bool {
 
 /// The digits of a row of floats.
 pub(super) struct Digits {
-    /// For each block of codes: the digits for the low halves of bytes, then those for the high halves.
+    /// Per block of codes: the digits for the low halves of bytes, then for the high halves.
     blocks: Vec<[Lanes<I8x4Dot>; DIGITS]>,
     spans: Vec<Span>,
     /// Groups in a span.
     parts: usize,
 }
 
-/// Constants of a group of codes, or of a block that holds several groups.
+/// Constants of a span of codes.
 #[derive(Default)]
 struct Span {
-    /// The initial sum of each digit: minus the offset of codes times the digits.
+    /// The initial sum of each digit: minus the offset of the codes times the digits.
     starts: [Lanes<I8x4Dot>; DIGITS],
-    /// Minus the sum of each digit, which zero points are multiplied with.
+    /// Minus the sum of each digit, a factor of the zero points.
     sums: [Lanes<f32>; DIGITS],
     /// The value of a 1 in each digit, a power of 2.
     units: [Lanes<f32>; DIGITS],
 }
 
 impl Digits {
-    /// Splits a row into digits. `None` if the largest element of a group is not finite or out of [`BOUNDS`].
+    /// Splits a row into digits. `None` if the largest element of a group is not finite or is out of
+    /// [`BOUNDS`].
     pub fn new(x: &[f32], integers: IntegerCodes, group: usize) -> Option<Self> {
         dispatch_int8_dot(SplitDigits { x, integers, group })
     }
@@ -83,7 +86,7 @@ impl Vectorised for SplitDigits<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) -> Option<Digits> {
-        // `select` declines machines whose vectors are shorter.
+        // `select` excludes machines with shorter vectors.
         if I::I8x4Dots::LANES != LANES {
             return None;
         }
@@ -112,13 +115,13 @@ impl Vectorised for SplitDigits<'_> {
     }
 }
 
-/// The unit of a group: the smallest power of 2 for which digits can hold the largest element. `None` if that element is
-/// not finite or out of [`BOUNDS`].
+/// The unit of a group: the smallest power of 2 for which digits can hold the largest element. `None` if that
+/// element is not finite or is out of [`BOUNDS`].
 #[inline(always)]
 fn unit(x: &[f32]) -> Option<f32> {
     /// The exponent bits of a float.
     const EXPONENT: u32 = 0x7f80_0000;
-    // Non-negative floats are ordered like their bits.
+    // Non-negative floats compare like their bits.
     let largest = f32::from_bits(x.iter().fold(0, |largest, x| x.abs().to_bits().max(largest)));
     if largest == 0.0 {
         return Some(1.0);
@@ -127,7 +130,7 @@ fn unit(x: &[f32]) -> Option<f32> {
     is_bounded(largest).then_some(if largest > LARGEST * unit { 2.0 * unit } else { unit })
 }
 
-/// Rounds elements to multiples of the units of their lanes and splits these into digits, the lowest first.
+/// Rounds elements to multiples of their lane's unit and splits the multiples into digits, the lowest first.
 #[inline(always)]
 fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     let mut digits = [[0; BLOCK]; DIGITS];
@@ -135,7 +138,7 @@ fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     let inverse = units.map(|unit| 1.0 / unit);
     for i in 0..BLOCK {
         let integer = nearest(x[i] * inverse[i / 4]);
-        // A digit of 128 or more is negative as a signed byte, so it carries 1 to the next one.
+        // A digit of 128 or more is negative as a signed byte, so it carries 1 into the next digit.
         low[i] = integer as u8;
         middle[i] = ((integer + 0x80) >> 8) as u8;
         high[i] = ((integer + 0x8080) >> 16) as u8;
@@ -143,10 +146,10 @@ fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     digits.map(|digits| Aligned(bytemuck::cast(digits)))
 }
 
-/// Rounds a number of at most 23 bits to an integer. Plain arithmetic, which the compiler vectorises.
+/// Rounds a number of at most 23 bits to an integer, in plain arithmetic that the compiler vectorises.
 #[inline(always)]
 fn nearest(x: f32) -> i32 {
-    /// Adding this to a number of at most 22 bits rounds it to an integer, which is then in the low bits.
+    /// Adding this to a number of at most 22 bits rounds it to an integer in the low bits.
     const SHIFT: f32 = (3 << 22) as f32;
     let integer = |shifted: f32| shifted.to_bits().cast_signed() - SHIFT.to_bits().cast_signed();
     let high = x * (1.0 / 256.0) + SHIFT;
@@ -179,8 +182,8 @@ impl Span {
         [I::I8x4Dots::load(&low[..]), I::I8x4Dots::load(&middle[..]), I::I8x4Dots::load(&high[..])]
     }
 
-    /// The sum of all products of a span as a float. Zero points are subtracted from each digit while nothing is rounded
-    /// yet.
+    /// The sum of all products of a span as a float. Zero points are subtracted per digit, while all sums are
+    /// still exact.
     #[inline(always)]
     fn values<I: Instructions>(&self, sums: [I::I8x4Dots; DIGITS], zeros: Option<I::F32>) -> I::F32 {
         let mut values = I::F32::splat(0.0);
@@ -208,7 +211,7 @@ fn by_lane<I: Instructions, const IN_PARTS: bool>(by_group: &[f32], part_of_lane
 pub(super) struct DigitProduct<'a> {
     pub digits: &'a Digits,
     pub integers: IntegerCodes,
-    /// The codes of as many rows of weights as `out` has elements.
+    /// The codes of one weight row per element of `out`.
     pub bytes: &'a [u8],
     /// By group, row after row, followed by padding for all lanes.
     pub zeros: &'a [f32],
@@ -229,7 +232,7 @@ impl Vectorised for DigitProduct<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // `select` declines machines whose vectors are shorter.
+        // `select` excludes machines with shorter vectors.
         if I::I8x4Dots::LANES != LANES {
             return;
         }
@@ -238,7 +241,7 @@ impl Vectorised for DigitProduct<'_> {
             (2, 1, false) => self.rows::<I, true, false, false>(),
             (2, 1, true) => self.rows::<I, true, true, false>(),
             (2, ..) => self.rows::<I, true, true, true>(),
-            // `select` declines several groups in a block of bytes.
+            // `select` excludes several groups per block of 8-bit codes.
             _ => self.rows::<I, false, true, false>(),
         }
     }
@@ -292,7 +295,7 @@ impl DigitProduct<'_> {
     }
 }
 
-/// Adds the products of the digits of a block and its codes to the sum of each digit.
+/// Adds the products of a block's digits and codes to the sum of each digit.
 #[inline(always)]
 fn add_block<I: Instructions, const IN_HALVES: bool>(
     bytes: &[u8; BLOCK],
@@ -331,9 +334,9 @@ mod tests {
             let (depth, rows) = (256, 6);
             let integers = Decoding::new(codes, F32).and_then(|decoding| decoding.integers()).unwrap();
             let len = rows * depth / integers.per_byte();
-            // The last row repeats a row of the last block of rows.
+            // The incomplete last block repeats its last row.
             let bytes: Vec<u8> = (0..len).map(noise).collect();
-            // Integers of 23 bits, the largest of them in each group.
+            // Integers of 23 bits, with the largest one in each group.
             let x: Vec<f32> = (0..depth)
                 .map(|i| if i % group == 0 { 8_000_000.0 } else { (i * 54_321 % 7_000_000) as f32 })
                 .collect();

@@ -1,15 +1,15 @@
 //! One row of floats times packed weights that are decoded in registers and never stored.
 //!
-//! **Source.** A matrix-vector product (GEMV) by rows with decoding fused in, as runtimes of language models compute it. The
-//! results equal those of decoded weights to the bit: lanes are summed in the same order.
+//! **Source.** A row-wise matrix-vector product (GEMV) with fused decoding, as in language-model runtimes.
+//! Results are bit-identical to a product with decoded weights: lanes are summed in the same order.
 //!
-//! **Loop nest**, outer to inner: rows of weights; groups; pairs of vectors. Rows are read one after the other, because a
-//! processor prefetches along one stream, and the sums of a row do not depend on those of the row before.
+//! **Loop nest**, outer to inner: rows of weights; groups; pairs of vectors. Rows are read in order, one at a
+//! time, because the processor prefetches a single stream and rows have independent sums.
 //!
-//! **Layout.** Codes as they are stored. For codes of 4 bits the row is reordered once, per block: elements at even
-//! positions first, which multiply the low halves of bytes.
+//! **Layout.** Codes are read as stored. For 4-bit codes the row is reordered once per block: first the even
+//! elements, which multiply the low halves of bytes.
 //!
-//! **Threads.** All share the row. Each computes some blocks of rows of weights.
+//! **Threads.** All threads share the row. Each computes some blocks of weight rows.
 
 use super::decoding::Decoding;
 use crate::kernels::matmul::dot_products::sum_of_lanes;
@@ -19,7 +19,7 @@ use crate::kernels::vectors::{Instructions, Vector, Vectorised, prefetch};
 pub(super) struct RowProduct<'a> {
     pub x: &'a [f32],
     pub decoding: &'a Decoding,
-    /// The codes of as many rows of weights as `out` has elements.
+    /// The codes of one weight row per element of `out`.
     pub bytes: &'a [u8],
     /// Codes in a group.
     pub group: usize,
@@ -35,7 +35,7 @@ impl Vectorised for RowProduct<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         match self.decoding {
-            // `select` declines the short vectors of the baseline, and tables in memory.
+            // `select` excludes the short vectors of the baseline, and tables in memory.
             _ if I::F32::LANES < 8 => {}
             Decoding::Bytes(_) => {}
             Decoding::Nibbles(table) => {
@@ -54,7 +54,7 @@ impl Vectorised for RowProduct<'_> {
     }
 }
 
-/// Reorders each block: elements at even positions, then those at odd ones.
+/// Reorders each block: the even elements, then the odd ones.
 fn even_then_odd(x: &[f32], block: usize) -> Vec<f32> {
     let mut reordered = vec![0.0; x.len()];
     for (from, to) in x.chunks_exact(block).zip(reordered.chunks_exact_mut(block)) {
@@ -67,7 +67,7 @@ fn even_then_odd(x: &[f32], block: usize) -> Vec<f32> {
 }
 
 impl RowProduct<'_> {
-    /// `x` has the order in which `codes` decodes.
+    /// `x` is in the order in which `codes` decodes.
     #[inline(always)]
     fn rows<I: Instructions, C: Codes>(self, codes: &C, x: &[f32]) {
         let Self { bytes, group, zeros, scales, out, .. } = self;
@@ -93,7 +93,8 @@ impl RowProduct<'_> {
     }
 }
 
-/// The prefetch distance of codes in bytes. Weights that do not fit in a cache take 1.1 to 1.3 times as long without.
+/// The prefetch distance of codes in bytes. Without prefetching, weights that do not fit in a cache take 1.1
+/// to 1.3 times as long.
 const AHEAD: usize = 1 << 13;
 
 /// Decodes two vectors of codes at a time.
@@ -108,18 +109,19 @@ trait Codes {
     /// Decodes as many codes as two vectors have lanes.
     fn floats<I: Instructions>(&self, scaled: &Self::Scaled, bytes: &[u8]) -> [I::F32; 2];
 
-    /// Adds each element to the one that lies a vector further in the order of the codes. Zeros fill the remaining lanes.
+    /// Adds each element to its counterpart one vector later, in the order of the codes. Zeros fill the
+    /// remaining lanes.
     fn lanes<I: Instructions>(sums: [I::F32; 2]) -> [f32; 16];
 }
 
 /// `(code - zero) * scale`.
 #[inline(always)]
 fn scaled<I: Instructions>(codes: I::F32, zero: f32, scale: f32) -> I::F32 {
-    // Adding -0 changes no product.
+    // Adding -0 does not change the product.
     codes.plus(I::F32::splat(-zero)).multiply_add(I::F32::splat(scale), I::F32::splat(-0.0))
 }
 
-/// Codes of 4 bits: those at even positions, then those at odd ones.
+/// 4-bit codes: the even ones, then the odd ones.
 struct Nibbles<'a>(&'a [f32; 16]);
 
 impl Codes for Nibbles<'_> {
@@ -156,7 +158,7 @@ impl Codes for Nibbles<'_> {
     }
 }
 
-/// Codes of 8 bits that are integers.
+/// Integer codes of 8 bits.
 struct Bytes<const SIGNED: bool>;
 
 impl<const SIGNED: bool> Codes for Bytes<SIGNED> {
