@@ -1,7 +1,7 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and `GroupConvolution-1`.
 //!
-//! [`ConvAlgorithm`] lists the algorithms, one file each; [`ConvAlgorithm::select`] chooses one. Images are
-//! `[N, channel, spatial..]`, filters `[group, output, channel, kernel..]`.
+//! [`ConvAlgorithm`] lists the algorithms, one per file, and [`ConvAlgorithm::select`] chooses one. Images
+//! are `[N, channel, spatial..]`, filters `[group, output, channel, kernel..]`.
 
 mod depthwise_direct;
 mod depthwise_planes;
@@ -39,21 +39,22 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 /// How a convolution is computed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum ConvAlgorithm {
-    /// Few filters per channel, square kernels of 3, 5 or 7: reads the image in place, four rows of windows at once.
+    /// Few filters per channel, square kernels of 3, 5 or 7: reads the image in place, four rows of windows
+    /// at a time.
     DepthwiseDirect,
-    /// Few filters per channel of any shape, over the phase planes of one channel.
+    /// Few filters per channel, kernels of any shape: works on the phase planes of one channel.
     DepthwisePlanes,
-    /// Winograd's F(2x2, 3x3): 16 products instead of 36 for four windows.
+    /// Winograd F(2x2, 3x3): 16 multiplications for four windows instead of 36.
     Winograd,
-    /// Implicit GEMM for each region of windows whose taps read the same part of the image: no products with padding.
+    /// Implicit GEMM per region of windows whose taps read the same part of the image: multiplies no padding.
     ValidRegions,
-    /// A product of matrices whose right side are overlapping runs of phase planes.
+    /// A matrix product whose right operand consists of overlapping runs of phase planes.
     ImplicitGemm,
-    /// A product of matrices whose right side is copied window by window. Supports every shape.
+    /// A matrix product whose right operand is copied window by window. Supports every shape.
     Im2col,
-    /// A product of matrices of quantised codes, over phase planes.
+    /// A matrix product of quantised codes, over phase planes.
     QuantizedDense,
-    /// One filter per channel over quantised codes.
+    /// One filter per channel, over quantised codes.
     QuantizedDepthwise,
 }
 
@@ -61,65 +62,74 @@ enum ConvAlgorithm {
 #[derive(Copy, Clone, Debug)]
 enum Elements {
     F32 {
-        /// Whether filters are constant, so that transforming them pays, and not all integers, whose sums are exact.
+        /// Whether filters are constant, so that transforming them pays, and not all integers: the direct
+        /// sums of integers are exact.
         has_winograd_filters: bool,
         /// Whether rows of images are contiguous.
         has_contiguous_rows: bool,
     },
     F64,
-    /// Bytes of a [`Quantizer`](crate::kernels::Quantizer), with constant filters.
+    /// Codes of a [`Quantizer`](crate::kernels::Quantizer), with constant filters.
     Codes,
 }
 
-/// Ratios of times are of the best of 25 alternating runs, with constant filters, on one core of a Xeon with AVX-512.
+/// The ratios below compare the best of 25 alternating runs, with constant filters, on one core of a Xeon
+/// with AVX-512.
 impl ConvAlgorithm {
-    /// Up to this many windows, those of all images are gathered to one product. With 9 windows, 64 to 64 channels and 3x3,
-    /// implicit GEMM takes 0.92 of the time of im2col, with 8 it takes 1.03, with 4 it takes 1.57.
+    /// Up to this many windows, im2col gathers the windows of all images into one product. For 64 to 64
+    /// channels and a 3x3 kernel, implicit GEMM takes 0.92 of the time of im2col with 9 windows, 1.03 with 8
+    /// and 1.57 with 4.
     const FEW_WINDOWS: usize = 8;
 
-    /// More filters per channel are rows of a product. With 8 filters of 3x3 the depthwise algorithms take 0.62 and 0.68 of the
-    /// time of implicit GEMM, of 1x9 0.92; with 16 filters up to 1.15.
+    /// With more filters per channel, the filters become rows of a product. With eight 3x3 filters, the
+    /// depthwise algorithms take 0.62 and 0.68 of the time of implicit GEMM; with eight 1x9 filters 0.92;
+    /// with 16 filters up to 1.15.
     const MAX_DEPTHWISE_FILTERS: usize = 8;
 
-    /// The same for a single channel, which threads cannot share: 3 filters of 1x9 take 0.57 of the time. A spectrogram with
-    /// 258 filters of 256 taps ran six times slower one by one.
+    /// As [`Self::MAX_DEPTHWISE_FILTERS`], for a single channel, which threads cannot share: three 1x9
+    /// filters take 0.57 of the time. A spectrogram with 258 filters of 256 taps was six times slower with a
+    /// depthwise algorithm.
     const MAX_SINGLE_CHANNEL_FILTERS: usize = 3;
 
-    /// The limit of the size of phase planes in proportion to image and result, which bounds memory and time: at 18 times,
-    /// implicit GEMM takes 0.45 of the time of im2col, at 60 times 5.2.
+    /// The maximum size of phase planes relative to image and result, which bounds memory and time. At 18
+    /// times, implicit GEMM takes 0.45 of the time of im2col; at 60 times, 5.2.
     const MAX_PLANES: usize = 8;
 
-    /// The limit of computed positions per window. Kernels nearly as large as their image, as in gradients, leave a few windows
-    /// at the ends of long rows: at 10 positions per window, implicit GEMM still takes 0.18 of the time of im2col.
+    /// The maximum number of computed positions per window. Kernels nearly as large as their image, as in
+    /// gradients, have a few windows at the ends of long rows. At 10 positions per window, implicit GEMM
+    /// still takes 0.18 of the time of im2col.
     const MAX_POSITIONS: usize = 10;
 
-    /// The least `channels * filters / (channels + filters)` for which Winograd saves more than its transforms cost. With 64 to
-    /// 64 channels it takes 0.85 to 1.03 of the time of implicit GEMM, with 128 to 128 0.57 to 0.84, with 32 to 32 1.06 to 1.26.
+    /// The minimum of `channels * filters / (channels + filters)` at which Winograd saves more than its
+    /// transforms cost. It takes 0.85 to 1.03 of the time of implicit GEMM with 64 to 64 channels, 0.57 to
+    /// 0.84 with 128 to 128, and 1.06 to 1.26 with 32 to 32.
     const WINOGRAD_MIN_MEAN: usize = 32;
 
-    /// The greatest ratio of its products to those of implicit GEMM: 0.47 to 0.58 for images of 10x10 and more, but 1.16 for 7x7,
-    /// which leave panels incomplete; 128 to 128 channels take 1.42 of the time there.
+    /// The maximum ratio of Winograd's multiplications to implicit GEMM's. The ratio is 0.47 to 0.58 for
+    /// images of 10x10 and more, but 1.16 for 7x7 images, which fill panels only partly; there Winograd takes
+    /// 1.42 of the time with 128 to 128 channels.
     const WINOGRAD_MAX_PERCENT: usize = 66;
 
-    /// The greatest ratio of products without padding to all: valid regions take 1.02 of the time of implicit GEMM at 0.85, 0.86
-    /// at 0.71, and 0.37 at 0.45.
+    /// The maximum ratio of products without padding to all products. Valid regions take 1.02 of the time of
+    /// implicit GEMM at a ratio of 0.85, 0.86 at 0.71, and 0.37 at 0.45.
     const VALID_MAX_PERCENT: usize = 75;
 
-    /// Functions that follow are computed of pieces of results with at least this many windows: with 144 windows that takes 1.00
-    /// to 1.13 of the time of computing them afterwards, with 576 0.95 to 1.01, with more 0.88 to 0.95.
+    /// The minimum number of windows for applying an epilogue to pieces of the result. With 144 windows, that
+    /// takes 1.00 to 1.13 of the time of a separate pass; with 576, 0.95 to 1.01; with more, 0.88 to 0.95.
     const FUSED_MIN_WINDOWS: usize = 256;
 
-    /// The sum of more products of an `i8` and a `u8` could exceed 32 bits.
+    /// The sum of more products of an `i8` and a `u8` could overflow 32 bits.
     const MAX_CODES_SUM: usize = 1 << 15;
 
-    /// The fastest algorithm. `None` for codes that have none: dequantise them and convolve floats.
+    /// Chooses the fastest algorithm. `None` for codes without one: the caller dequantises them and convolves
+    /// floats.
     fn select(shape: &ConvShape, elements: Elements) -> Option<Self> {
         let grid = &shape.grid;
         let has_planes = || Self::has_dense_planes(grid);
         Some(match elements {
             Elements::Codes => return Self::select_quantized(shape),
             _ if shape.is_depthwise() => match elements {
-                // Over a single channel, the OpenVINO runtime sums in another order.
+                // For a single channel, the OpenVINO runtime sums in another order.
                 Elements::F32 { has_contiguous_rows: true, .. }
                     if shape.groups > 1 && depthwise_direct::is_supported(grid) =>
                 {
@@ -145,7 +155,7 @@ impl ConvAlgorithm {
         {
             return None;
         }
-        // Sums over several taps of one channel in a single group have an order that the fallback to floats lacks.
+        // The float fallback does not support the summation order of several taps over a single channel.
         if *groups == 1 && (*depth > 1 || grid.taps() == 1) && Self::has_dense_planes(grid) {
             return Some(Self::QuantizedDense);
         }
@@ -154,7 +164,7 @@ impl ConvAlgorithm {
             .then_some(Self::QuantizedDepthwise)
     }
 
-    /// Whether phase planes are mostly image, and their positions mostly windows.
+    /// Whether phase planes consist mostly of image elements, and positions mostly of windows.
     fn has_dense_planes(grid: &WindowGrid) -> bool {
         let is_dense = |len: usize| len <= Self::MAX_PLANES * grid.area().saturating_add(grid.windows());
         PlaneLayout::size(grid).is_some_and(|[len, positions]| {
@@ -177,7 +187,7 @@ impl ConvAlgorithm {
         })
     }
 
-    /// Whether functions that follow are computed while pieces of the results are in the cache.
+    /// Whether an epilogue is applied to pieces of the result while they are in the cache.
     fn fuses(self) -> bool {
         !matches!(self, Self::ValidRegions | Self::Im2col)
     }
@@ -188,9 +198,9 @@ impl ConvAlgorithm {
 struct ConvShape {
     grid: WindowGrid,
     groups: usize,
-    /// Filters of a group.
+    /// Filters per group.
     outputs: usize,
-    /// Input channels of a group.
+    /// Input channels per group.
     depth: usize,
 }
 
@@ -203,12 +213,13 @@ impl ConvShape {
         Ok(ConvShape { grid: WindowGrid::new(&axes, &dims[2..]), groups, outputs, depth })
     }
 
-    /// Elements of a filter.
+    /// Elements per filter.
     fn filter_len(&self) -> usize {
         self.depth * self.grid.taps()
     }
 
-    /// Whether filters are applied one by one: few of them over one channel leave the tiles of a product empty.
+    /// Whether filters are applied one by one: a few filters over one channel would leave product tiles
+    /// mostly empty.
     fn is_depthwise(&self) -> bool {
         let max_filters = match self.groups {
             1 => ConvAlgorithm::MAX_SINGLE_CHANNEL_FILTERS,
@@ -219,7 +230,7 @@ impl ConvShape {
             && (self.grid.taps() < DOT_LEN || !self.is_whole_image())
     }
 
-    /// Whether the only window is the image, element by element.
+    /// Whether there is a single window, which equals the image.
     fn is_whole_image(&self) -> bool {
         self.grid.windows() == 1
             && self.grid.axes.iter().all(|axis| {
@@ -228,16 +239,17 @@ impl ConvShape {
     }
 }
 
-/// Filters of at least this many elements over a single window are dot products: one window with 64 filters takes 0.77 to 1.04
-/// of the time of a product for any length, two windows take 1.2 to 1.5. Shorter sums keep the order of the OpenVINO runtime.
+/// The minimum filter length for computing a single window with dot products. With one window and 64 filters,
+/// dot products take 0.77 to 1.04 of the time of a matrix product at any length; with two windows, 1.2 to
+/// 1.5. Shorter sums keep the order of the OpenVINO runtime.
 const DOT_LEN: usize = 64;
 
-/// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.
+/// Convolves `input` `[N, C, spatial..]` with `filters` `[O, C, kernel..]` to `[N, O, windows..]`.
 ///
-/// Integers are computed in `f64` and converted back. The products of a window are summed channel by channel, then
-/// position by position, and column by column if there is one channel: as the OpenVINO runtime does, so that sums with
-/// fused multiply-add are equal to the last bit, except products with few columns, and constant filters of 3x3 elements
-/// over large images: windows next to each other share products there.
+/// Integers are computed in `f64` and converted back. The products of a window are summed channel by channel,
+/// then position by position; with a single channel, column by column. This is the order of the OpenVINO
+/// runtime, so sums with fused multiply-add are bit-identical to it. Two cases differ: products with few
+/// columns, and constant 3x3 filters over large images, whose adjacent windows share products.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::Argument`].
@@ -245,7 +257,7 @@ pub fn convolution(input: &Tensor, filters: &Tensor, window: &Window) -> Result<
     group_convolution(input, &filters.unsqueeze(0)?, window)
 }
 
-/// `input` `[N, G * C, spatial..]` by `filters` `[G, O, C, kernel..]`: `[N, G * O, windows..]`.
+/// Convolves `input` `[N, G * C, spatial..]` with `filters` `[G, O, C, kernel..]` to `[N, G * O, windows..]`.
 ///
 /// # Errors
 /// As [`convolution`].
@@ -253,8 +265,8 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     convolve(input, filters, window, &result_dims(input, filters, window)?, None)
 }
 
-/// [`group_convolution`] followed by element-wise functions, which are computed while parts of the result are in the cache.
-/// `None` if [`FusedElementwise`] does not support the functions.
+/// [`group_convolution`] followed by element-wise functions, applied while parts of the result are in the
+/// cache. `None` if [`FusedElementwise`] does not support the functions.
 ///
 /// # Errors
 /// As [`convolution`].
@@ -306,7 +318,7 @@ mod tests {
         Window { dilations, pads_begin: pads, pads_end: smallvec![pad; 2], ..Window::dense(2) }
     }
 
-    /// The definition, index by index, in the documented order.
+    /// The definition, element by element, in the documented order.
     fn naive(input: &Tensor, filters: &Tensor, window: &Window) -> Vec<f32> {
         let (xd, wd) = (input.dims(), filters.dims());
         let windows = window.output_dims(&xd[2..], &wd[3..]).unwrap();
@@ -383,7 +395,7 @@ mod tests {
             _ => By::DepthwiseDirect,
         };
         let strided = |dilation| Window { strides: smallvec![2; 2], ..padded(dilation as isize, dilation) };
-        // With transformable filters and contiguous rows, with neither, of codes.
+        // With transformable filters and contiguous rows, with neither, and on codes.
         let cases = [
             (
                 [32, 28, 28],
@@ -478,7 +490,8 @@ mod tests {
         }
     }
 
-    /// Products of 12-bit integers are exact, their sums are not: each order of summing gives other bits.
+    /// Products of 12-bit integers are exact, but their sums are not: each order of summation gives different
+    /// bits.
     #[test]
     fn sums_are_made_in_the_order_of_the_runtime() {
         let large = |dims: &[usize], seed: usize| {
@@ -497,7 +510,7 @@ mod tests {
             let (x, w) = (large(&x, 2_741), large(&w, 1_733));
             let found = group_convolution(&x, &w, &Window::dense(2)).unwrap().to_f32_vec().unwrap();
             assert_eq!(found, naive(&x, &w, &Window::dense(2)), "{:?}", w.dims());
-            // With the axes of the kernel exchanged, the same products have another order.
+            // Swapping the kernel axes changes the order of the same products.
             let transposed = |t: &Tensor| {
                 let axes: Vec<usize> = (0..t.rank() - 2).chain([t.rank() - 1, t.rank() - 2]).collect();
                 t.permute(&axes).unwrap().contiguous()
@@ -526,7 +539,7 @@ mod tests {
             for view in [channels_first, backwards, fewer_lines, last_image] {
                 let before = packed_parts();
                 let found = group_convolution(&view, &filters, window).unwrap();
-                // Kernels of one element read channels in place, so these are packed.
+                // 1x1 kernels read channels in place, so the channels are packed here.
                 let taps = filters.dims()[3] * filters.dims()[4];
                 assert!(packed_parts() == before || taps == 1);
                 let packed = view.contiguous();

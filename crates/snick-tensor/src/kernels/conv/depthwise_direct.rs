@@ -1,10 +1,13 @@
-//! Depthwise convolution of `f32` that reads the image in place: square kernels of 3, 5 and 7 elements, not dilated.
+//! Depthwise convolution of `f32` that reads the image in place, for square undilated kernels of 3, 5 and 7.
 //!
-//! Loop nest: channel, filter of the channel, block of four rows of windows, strip of columns as wide as a vector, row of the
-//! image, column of the filter, row of the block. A row of the image is loaded once for all rows of the block that it belongs
-//! to, and the sums of the block stay in registers. Columns beside the image are masked, rows above and below are skipped, so
-//! padding is never stored. Images are strided views with contiguous rows, filters `[channel, output, row, column]`. Threads
-//! take channels.
+//! **Loop nest**, outer to inner: channel; filter of the channel; block of four rows of windows; strip of
+//! columns, one vector wide; row of the image; column of the filter; row of the block. Each image row is
+//! loaded once for all block rows that read it, and the sums of a block stay in registers.
+//!
+//! **Layout.** Images are strided views with contiguous rows, filters are `[channel, output, row, column]`.
+//! Padding is never stored: columns outside the image are masked, rows outside are skipped.
+//!
+//! **Threads.** Each thread computes some channels.
 
 use super::image_view::ImageView;
 use crate::kernels::gemm::Epilogue;
@@ -12,10 +15,11 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Isa, LaneMasks, Vector, Vectorised, dispatch_best};
 use crate::kernels::window::{WindowAxis, WindowGrid};
 
-/// Rows of windows in a block: with a kernel of 7, four sums of `f32` and their operands fit in 16 registers.
+/// Rows of windows per block: with a 7x7 kernel, four `f32` sums and their operands fit in 16 registers.
 const ROWS: usize = 4;
 
-/// Whether this machine has a kernel for these windows. The baseline has no masks: its code would be long and slow.
+/// Whether this machine has a kernel for these windows. The baseline lacks masks, so its kernel would be long
+/// and slow.
 pub(super) fn is_supported(grid: &WindowGrid) -> bool {
     let [_, rows, columns] = grid.axes;
     let is_square = rows.kernel == columns.kernel && rows.stride == columns.stride;
@@ -29,8 +33,8 @@ pub(super) fn is_supported(grid: &WindowGrid) -> bool {
         && grid.out[1] >= ROWS
 }
 
-/// Convolves one image with the filters of each of its channels; `then` follows for each filter. The products of each
-/// window are summed in the order of the filter.
+/// Convolves one image with the filters of each of its channels, and applies `then` to the result of each
+/// filter. The products of a window are summed in filter order.
 pub(super) fn depthwise_direct(
     grid: &WindowGrid,
     image: ImageView<f32>,
@@ -48,7 +52,7 @@ pub(super) fn depthwise_direct(
     });
 }
 
-/// Some of the channels.
+/// A range of channels.
 struct SomeChannels<'a> {
     grid: &'a WindowGrid,
     image: ImageView<'a, f32>,
@@ -78,7 +82,7 @@ impl Vectorised for SomeChannels<'_> {
 }
 
 impl SomeChannels<'_> {
-    /// Applies all filters, of `KERNEL` rows and columns.
+    /// Applies all filters of `KERNEL` rows and columns.
     #[inline(always)]
     fn apply<I: Instructions, const KERNEL: usize, const STRIDE: usize>(self) {
         let Self { grid, image, filters, out, then } = self;
@@ -92,7 +96,7 @@ impl SomeChannels<'_> {
         for (i, (filter, out)) in filters.iter().zip(out.chunks_exact_mut(windows)).enumerate() {
             let channel = image.channel(i / of_channel);
             for row in (0..out_rows).step_by(ROWS) {
-                // The last block overlaps the one before.
+                // The last block overlaps the previous one.
                 let row = row.min(out_rows - ROWS);
                 for strip in &strips {
                     FilterOnStrip::<I::Mask, KERNEL, STRIDE> { grid, channel, filter, strip }
@@ -106,12 +110,12 @@ impl SomeChannels<'_> {
     }
 }
 
-/// Columns of windows, as many as a vector has lanes.
+/// A strip of windows, one vector wide.
 struct Strip<M, const KERNEL: usize> {
     /// The first column.
     first: usize,
-    /// The elements of a line that each column of the filter reads; with a stride of 2, those of the first half of the lanes
-    /// and of the second.
+    /// The elements of an image row that each filter column reads. With a stride of 2: the elements for the
+    /// first half of the lanes, then for the second half.
     reads: [LaneMasks<M, KERNEL>; 2],
 }
 
@@ -124,7 +128,7 @@ impl<M, const KERNEL: usize> Strip<M, KERNEL> {
     }
 }
 
-/// A filter over a strip.
+/// A filter applied to a strip.
 struct FilterOnStrip<'a, M, const KERNEL: usize, const STRIDE: usize> {
     grid: &'a WindowGrid,
     channel: ImageView<'a, f32>,
@@ -155,7 +159,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
         }
     }
 
-    /// Adds the products with row `AT` of the rows that the block reads. Rows above and below the image add nothing.
+    /// Adds the products with row `AT` of the rows that the block reads. Rows outside the image add nothing.
     #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
     #[inline(always)]
     fn add_row<I: Instructions<Mask = M>, const AT: usize>(&self, first: isize, sums: &mut [I::F32; ROWS]) {
@@ -192,12 +196,12 @@ mod tests {
     use crate::kernels::window::Window;
     use crate::{Dims, Tensor};
 
-    /// Numbers whose products and sums are rounded.
+    /// Values whose products and sums are rounded.
     fn values(len: usize) -> Vec<f32> {
         (0..len).map(|i| ((i * 2_741) % 4_093) as f32 / 1_000.0 - 1.7).collect()
     }
 
-    /// Compares a filter of `kernel` elements square with the definition.
+    /// Compares a square filter of size `kernel` with the definition.
     fn check(whole: &Tensor, [kernel, stride]: [usize; 2], pads: [[isize; 2]; 2]) {
         let [begin, end] = pads.map(|pads| pads.into_iter().collect());
         let strides = Dims::from_elem(stride, 2);

@@ -1,8 +1,12 @@
-//! Depthwise convolution over phase planes: any kernel, stride and dilation, floats of both widths.
+//! Depthwise convolution over phase planes, for any kernel, stride and dilation, in `f32` and `f64`.
 //!
-//! Loop nest: channel, filter of the channel, block of positions, tap. The planes of one channel are split into scratch
-//! memory that stays in the cache; a block of four vectors of sums stays in registers while all taps are added. Threads take
-//! channels. See [`phase_planes`](super::phase_planes) for the layout.
+//! **Loop nest**, outer to inner: channel; filter of the channel; block of positions; tap. Four vectors of
+//! sums stay in registers while all taps are added.
+//!
+//! **Layout.** The [`phase_planes`](super::phase_planes) of one channel are split into scratch memory that
+//! stays in the cache.
+//!
+//! **Threads.** Each thread computes some channels.
 
 use std::borrow::Cow;
 
@@ -14,13 +18,14 @@ use crate::kernels::gemm::{Epilogue, Gemm};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best};
 
-/// Vectors of sums in a block. Their multiply-adds are independent, which hides the latency of four cycles.
+/// Vectors of sums per block. Their multiply-adds are independent, which hides the latency of four cycles.
 const BLOCK: usize = 4;
 
-/// Elements that may be accessed beyond the last position: a block of the longest vectors.
+/// Elements that may be accessed beyond the last position: one block of the longest vectors.
 const SLACK: usize = BLOCK * 16;
 
-/// Convolves one image with the filters of each of its channels; `then` follows for each filter.
+/// Convolves one image with the filters of each of its channels, and applies `then` to the result of each
+/// filter.
 pub(super) fn depthwise_planes<T: Gemm>(
     layout: &PlaneLayout,
     image: ImageView<T>,
@@ -56,10 +61,10 @@ pub(super) fn depthwise_planes<T: Gemm>(
     });
 }
 
-/// One filter over the planes of one channel.
+/// A filter over the planes of one channel.
 struct Filter<'a, T> {
     filter: &'a [T],
-    /// Where the run of each tap begins.
+    /// The start of each tap's run.
     starts: &'a [usize],
     planes: &'a [T],
     /// The sums at all positions.
@@ -87,7 +92,7 @@ impl<T: Gemm> Vectorised for Filter<'_, T> {
     }
 }
 
-/// The sums of a filter at the first positions, `COUNT` vectors of them.
+/// The sums of a filter at the first `COUNT` vectors of positions.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn block<I: Instructions, T: Gemm, const COUNT: usize>(

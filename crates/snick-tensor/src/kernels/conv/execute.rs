@@ -1,4 +1,5 @@
-//! Prepares the operands of a convolution of floats and calls the algorithm that [`ConvAlgorithm::select`] chooses.
+//! Prepares the operands of a float convolution and runs the algorithm that [`ConvAlgorithm::select`]
+//! chooses.
 
 use super::depthwise_direct::depthwise_direct;
 use super::depthwise_planes::depthwise_planes;
@@ -19,7 +20,7 @@ use crate::kernels::window::Window;
 use crate::layout::checked_len;
 use crate::{ElementType, Tensor, TensorError};
 
-/// The result of `dims` of a convolution, and of the functions that follow it.
+/// The result, with dims `dims`, of a convolution and the functions that follow it.
 pub(super) fn convolve(
     input: &Tensor,
     filters: &Tensor,
@@ -28,7 +29,7 @@ pub(super) fn convolve(
     then: Option<&FusedElementwise>,
 ) -> Result<Tensor, TensorError> {
     let et = input.element_type();
-    // Below, no product of dims overflows.
+    // From here on, no product of dims overflows.
     if input.is_empty() || filters.is_empty() || dims.contains(&0) {
         let zeros = Tensor::zeros(et, dims)?;
         return match then {
@@ -50,7 +51,7 @@ pub(super) fn convolve(
     .cast(et)
 }
 
-/// [`convolve`] in one type. `run` computes an algorithm that exists for it.
+/// [`convolve`] for one element type. `run` runs an algorithm that supports it.
 fn convolve_as<T: Gemm>(
     shape: &ConvShape,
     [input, filters]: [&Tensor; 2],
@@ -84,7 +85,7 @@ fn convolve_as<T: Gemm>(
     let fuses = algorithm.fuses() && windows >= ConvAlgorithm::FUSED_MIN_WINDOWS;
     let in_pieces = then.filter(|then| fuses && then.has_rows_of(windows));
     let on_piece = |first: usize, values: &mut [T]| {
-        // Functions follow `f32` only.
+        // Epilogues support `f32` only.
         if let (Some(then), Ok(values)) = (in_pieces, bytemuck::try_cast_slice_mut(values)) {
             then.on_piece(first, values);
         }
@@ -106,7 +107,7 @@ struct Convolution<'a, T: Gemm> {
 }
 
 impl<T: Gemm> Convolution<'_, T> {
-    /// Calls `convolve` with each image, its results and what follows them.
+    /// Calls `convolve` with each image, its part of the result, and its epilogue.
     fn each_image(
         &self,
         out: &mut [T],
@@ -119,7 +120,7 @@ impl<T: Gemm> Convolution<'_, T> {
         })
     }
 
-    /// The algorithms that exist for both floats.
+    /// The algorithms for `f32` and `f64`.
     fn run(
         &self,
         algorithm: ConvAlgorithm,
@@ -162,7 +163,7 @@ impl<T: Gemm> Convolution<'_, T> {
 }
 
 impl Convolution<'_, f32> {
-    /// The algorithms that exist for `f32`.
+    /// The algorithms for `f32` only.
     fn run_f32(
         &self,
         algorithm: ConvAlgorithm,

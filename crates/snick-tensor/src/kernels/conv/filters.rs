@@ -1,4 +1,4 @@
-//! Filters `[group, output, channel, tap]`, and the order in which their products are summed.
+//! Filters `[group, output, channel, tap]`, and the order in which convolutions sum their products.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ pub(super) struct Filters<'a, T: Gemm> {
     pub tensor: &'a Tensor,
     /// One filter after the other.
     pub rows: Cow<'a, [T]>,
-    /// For each term of a sum, the element of the filter: that of the OpenVINO runtime, channel by channel for each tap, and
-    /// column by column over one channel. `None` if elements are summed as they are stored.
+    /// The filter element of each term of a sum, in the OpenVINO runtime's order: channel by channel for each
+    /// tap, or column by column for a single channel. `None` for the stored order.
     pub order: Option<Vec<usize>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a, T: Gemm> Filters<'a, T> {
         Filters { shape, tensor, rows: tensor.units(), order }
     }
 
-    /// Whether all weights are integers. Finds the first fraction at once as a rule.
+    /// Whether all weights are integers. Usually the first weights already show that they are not.
     pub fn are_integers(&self) -> bool {
         self.tensor.element_type() == ElementType::F32
             && self.tensor.units::<f32>().iter().all(|weight| weight.fract() == 0.0)
@@ -46,7 +46,7 @@ impl<'a, T: Gemm> Filters<'a, T> {
         Matrix::packed(&self.rows[group * outputs * length..][..outputs * length], outputs, length)
     }
 
-    /// Reorders the elements of filters, or of windows, into the order of the sums.
+    /// Reorders the elements of filters, or of windows, into summation order.
     pub fn reorder(&self, rows: &mut [T]) {
         let Some(order) = &self.order else { return };
         let mut stored = Vec::with_capacity(order.len());
@@ -57,7 +57,7 @@ impl<'a, T: Gemm> Filters<'a, T> {
         }
     }
 
-    /// The filters of each group as the left side of a product.
+    /// The filters of each group as the left operand of a product.
     pub fn packed_lhs(&self) -> Result<Arc<Vec<PackedLhs<T>>>, TensorError> {
         let pack = |group| match &self.order {
             Some(order) => PackedLhs::pack_permuted(Isa::best(), &self.group(group), order),
@@ -66,7 +66,7 @@ impl<'a, T: Gemm> Filters<'a, T> {
         self.tensor.memoised(Purpose::Filters, || Ok((0..self.shape.groups).map(pack).collect()))
     }
 
-    /// The filters of each group, transposed, as the right side of a product.
+    /// The filters of each group, transposed, as the right operand of a product.
     pub fn packed_rhs(&self) -> Result<Arc<Vec<PackedRhs<'static, T>>>, TensorError> {
         let pack = |group| {
             let mut rows = self.group(group).data.to_vec();

@@ -1,5 +1,5 @@
-//! Computes ambiguous results of [`QuantizedDense`](super::quantized_dense::QuantizedDense) of floats, in the order of summation
-//! of [`convolution`](super::convolution).
+//! Recomputes ambiguous results of [`QuantizedDense`](super::quantized_dense::QuantizedDense) in floats, in
+//! the summation order of [`convolution`](super::convolution).
 
 use super::padding_correction::PaddingCorrection;
 use super::quantized_epilogue::ChannelEpilogue;
@@ -9,10 +9,10 @@ use crate::kernels::gemm::{PackedRhs, depth_block};
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vectorised, dispatch_int8_dot};
 
-/// Results that are computed together: each term of a sum waits for the one before.
+/// Results computed together, because each term of a sum waits for the previous one.
 const BLOCK: usize = 16;
 
-/// What the float sums need.
+/// The data for float sums.
 pub(super) struct FloatFallback {
     filters: IntegerFilters,
     /// The filters `[output, tap, channel / 4]`.
@@ -22,7 +22,7 @@ pub(super) struct FloatFallback {
     /// The rule of the codes of the input.
     input: Rule<f32>,
     epilogues: Vec<ChannelEpilogue>,
-    /// Set if the code of the padding does not stand for 0.
+    /// Set if the padding code does not represent 0.
     pub padding: Option<PaddingCorrection>,
 }
 
@@ -38,8 +38,8 @@ impl FloatFallback {
         FloatFallback { filters, by_tap, depth, taps, input, epilogues, padding }
     }
 
-    /// Replaces the codes of some results, each a filter and a window. `out` holds the codes of four filters in rows of
-    /// `windows`.
+    /// Replaces the codes of some results, each given by filter and window. `out` holds the codes of four
+    /// filters in rows of `windows`.
     pub fn replace(
         &self,
         results: &[[usize; 2]],
@@ -60,14 +60,14 @@ impl FloatFallback {
     }
 }
 
-/// A number for each result of a block.
+/// A value for each result of a block.
 type Each<T> = [T; BLOCK];
 
 /// The codes of a block of results.
 struct Sums<'a> {
     of: &'a FloatFallback,
     right: &'a PackedRhs<'a, I8x4Dot>,
-    /// The filter and the window of each.
+    /// The filter and window of each result.
     at: Each<[usize; 2]>,
 }
 
@@ -76,14 +76,14 @@ impl Vectorised for Sums<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) -> Each<u32> {
-        // See `QuantizedConvolution::is_fast`: the code would be long and slow.
+        // See `QuantizedConvolution::is_fast`: the baseline kernel would be long and slow.
         if I::ISA == Isa::Baseline {
             return Each::default();
         }
         let Self { of, right, at } = self;
         let FloatFallback { depth, taps, input, .. } = of;
         let groups = depth.div_ceil(CHANNELS);
-        // Kernels of one element are summed in parts, as `PackedLhs::pack` does.
+        // 1x1 kernels are summed by blocks, as in `PackedLhs::pack`.
         let part = if *taps == 1 { depth_block(*depth) / CHANNELS } else { usize::MAX };
         let columns = at.map(|[_, window]| right.column(window));
         let filters = at.map(|[filter, _]| &of.by_tap[filter * taps * groups..][..taps * groups]);

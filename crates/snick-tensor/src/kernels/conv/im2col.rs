@@ -1,9 +1,16 @@
-//! Convolution by im2col: windows are copied to the rows of a matrix, which is multiplied with the filters (Chellapilla et al.,
-//! "High Performance Convolutional Neural Networks for Document Processing", 2006).
+//! Convolution by im2col: copies windows to the rows of a matrix and multiplies it with the filters. Supports
+//! every shape. The windows of all images are rows of one product, so it is the fastest algorithm when images
+//! have few windows.
 //!
-//! Loop nest: group, block of windows of all images, then the loops of [`gemm`](crate::kernels::gemm): panel of filters, tile of
-//! windows, term. Matrices are `[window, term]` and `[term, output]`. It supports every shape, and as the windows of all images
-//! are rows of one product, it is the fastest where an image has few. Threads share each product.
+//! **Source.** Chellapilla et al., "High Performance Convolutional Neural Networks for Document Processing",
+//! 2006.
+//!
+//! **Loop nest**, outer to inner: group; block of windows of all images; the loops of
+//! [`gemm`](crate::kernels::gemm).
+//!
+//! **Layout.** The left operand is `[window, term]`, the right operand `[term, output]`.
+//!
+//! **Threads.** All threads share each product.
 
 use super::filters::Filters;
 use super::image_view::ImageView;
@@ -15,10 +22,10 @@ use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowGrid;
 use crate::{ElementType, TensorError};
 
-/// Windows in a block, unless they are very large.
+/// Windows per block, unless windows are very large.
 const BLOCK: usize = 64;
 
-/// The limit of elements in a block, which bounds its memory, but not below a few windows.
+/// The maximum number of elements in a block, which bounds its memory. A block holds at least a few windows.
 const MAX_ELEMENTS: usize = 1 << 24;
 const MIN_BLOCK: usize = 8;
 
@@ -33,7 +40,7 @@ pub(super) fn im2col<T: Gemm>(
     let (windows, length) = (grid.windows(), shape.filter_len());
     let all = out.len() / (groups * outputs);
     let block = (MAX_ELEMENTS / length).clamp(MIN_BLOCK, BLOCK).min(all);
-    // Dot products read the filters as they are stored.
+    // Dot products read the filters as stored.
     let are_dots = all == 1 && length >= DOT_LEN && T::TYPE == ElementType::F32;
     let packed = if are_dots { None } else { Some(filters.packed_rhs()?) };
     let mut columns = filled(block * length, T::default())?;
@@ -77,7 +84,7 @@ pub(super) fn im2col<T: Gemm>(
     Ok(())
 }
 
-/// Copies the elements of a window, with zeros for padding, in the order of the elements of a filter.
+/// Copies the elements of a window in filter order, with zeros for padding.
 fn gather_window<T: Gemm>(grid: &WindowGrid, window: usize, image: ImageView<T>, column: &mut [T]) {
     let [d, h, w] = &grid.axes;
     let [plane, row, at] = WindowGrid::unflatten(window, grid.out);

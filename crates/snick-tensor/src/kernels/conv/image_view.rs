@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use crate::kernels::broadcast::{Run, Strided};
 use crate::kernels::window::WindowGrid;
 
-/// Some channels of the first of several images `[N, channel, depth, height, width]`.
+/// Some channels of images `[N, channel, depth, height, width]`, starting in the first image.
 #[derive(Copy, Clone)]
 pub(super) struct ImageView<'a, T> {
     pub data: &'a [T],

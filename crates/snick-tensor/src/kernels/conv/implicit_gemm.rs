@@ -1,11 +1,14 @@
-//! Convolution as a product of matrices whose right side is never built: implicit GEMM, as in cuDNN (Chetlur et al., "cuDNN:
-//! Efficient Primitives for Deep Learning", 2014).
+//! Implicit GEMM: convolution as a matrix product whose right operand is never materialised.
 //!
-//! The left matrix holds the filters of a group. A row of the right one is what one element of the filter reads in all
-//! windows: one run of a phase plane, so rows overlap in memory and are packed panel by panel while they are multiplied.
+//! **Source.** Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning", 2014.
 //!
-//! Loop nest: image, group, then the loops of [`gemm`](crate::kernels::gemm): panel of windows, tile of filters, term. Threads
-//! take groups, or tiles or panels within a product.
+//! **Loop nest**, outer to inner: image; group; the loops of [`gemm`](crate::kernels::gemm).
+//!
+//! **Layout.** The left operand holds the filters of a group. A row of the right operand holds the elements
+//! that one tap reads in all windows: a run of a phase plane. Rows overlap in memory and are packed panel by
+//! panel during the product.
+//!
+//! **Threads.** Each thread computes some groups, or some tiles or panels of a product.
 
 use super::ConvShape;
 use super::phase_planes::PhasePlanes;
@@ -13,8 +16,8 @@ use crate::kernels::gemm::{Epilogue, Gemm, PackedLhs, PackedRhs, gemm_with_epilo
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 
-/// Convolves an image that is split into phase planes with the filters of each group, whose terms are summed in `order`;
-/// `then` follows for pieces of the results.
+/// Convolves an image, split into phase planes, with the filters of each group. Terms are summed in `order`,
+/// and `then` is applied to pieces of the result.
 pub(super) fn implicit_gemm<T: Gemm>(
     shape: &ConvShape,
     planes: &PhasePlanes<T>,

@@ -1,26 +1,28 @@
-//! Corrects sums for padding whose code does not stand for 0.
+//! Corrects sums for padding whose code does not represent 0.
 //!
-//! Images of codes are padded with the code nearest to 0. If that has another value, as in ranges without 0, each tap on
-//! padding adds `weight * value` to a sum. Windows with the same taps on padding form a class and share a correction.
+//! Images of codes are padded with the code nearest to 0. If that code represents another value, as in ranges
+//! without 0, each tap on padding adds `weight * value` to a sum. Windows with the same taps on padding form
+//! a class and share a correction.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::kernels::window::WindowGrid;
 
-/// The limit of classes. Large filters have more, and sums for each of them take longer than they save.
+/// The maximum number of classes. Large filters have more, and summing each class would take longer than it
+/// saves.
 const MAX_CLASSES: usize = 64;
 
-/// The windows that reach into the padding.
+/// The windows that overlap the padding.
 pub(super) struct PaddingCorrection {
     grid: WindowGrid,
-    /// The value of the code of the padding.
+    /// The value that the padding code represents.
     pub value: f32,
-    /// For each window, and for the end: the index in `windows` of the first one from there on.
+    /// For each window, and for the end: the index in `windows` of the next window with padding.
     starts: Vec<usize>,
-    /// The windows with padding, and their classes.
+    /// The windows with padding and their classes.
     windows: Vec<(usize, usize)>,
-    /// For each class: the taps on padding.
+    /// The taps on padding of each class.
     taps: Vec<Vec<usize>>,
 }
 
@@ -55,7 +57,7 @@ impl PaddingCorrection {
         self.taps.len()
     }
 
-    /// For each class, the sum of the codes of a filter that lie on padding.
+    /// The sum of the filter's codes at taps on padding, for each class.
     pub fn sums_on_padding(&self, filter: &[i8]) -> impl Iterator<Item = i64> {
         let channels = filter.chunks_exact(self.grid.taps());
         self.taps.iter().map(move |taps| {
@@ -64,7 +66,7 @@ impl PaddingCorrection {
         })
     }
 
-    /// The windows with padding in a range, which may end beyond the last window, and their classes.
+    /// The windows with padding in a range, and their classes. The range may extend beyond the last window.
     #[inline(always)]
     pub fn among(&self, windows: Range<usize>) -> &[(usize, usize)] {
         let [start, end] = [windows.start, windows.end].map(|at| self.starts[at.min(self.starts.len() - 1)]);

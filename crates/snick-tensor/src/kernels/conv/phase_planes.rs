@@ -1,11 +1,13 @@
-//! The phase planes of an image: its polyphase decomposition, as in space-to-depth transforms.
+//! The phase planes of an image: its polyphase decomposition, as in space-to-depth.
 //!
-//! With stride `s`, a tap reads every `s`-th element. Elements whose positions are equal modulo `s` form a plane, padded with
-//! zeros, so that each tap of all windows is one contiguous run of one plane. Only the phases that some tap reads are
-//! copied, each element at most once; without stride and padding the image itself is the only plane.
+//! With stride `s`, a tap reads every `s`-th element. Elements whose positions are equal modulo `s` form a
+//! zero-padded plane, so that each tap reads one contiguous run of one plane across all windows. Only phases
+//! that some tap reads are copied, each element at most once. Without stride and padding, the image itself is
+//! the only plane.
 //!
-//! Planes are `[channel, phase.., position..]`, phases and positions on three axes each. A run covers all positions from the
-//! first window to the last: between two rows of windows lie positions that are computed and discarded.
+//! **Layout.** Planes are `[channel, phase.., position..]`, with three axes each for phases and positions. A
+//! run covers all positions from the first window to the last. Positions between two rows of windows are
+//! computed and discarded.
 
 use std::ops::Range;
 
@@ -23,11 +25,11 @@ const SLACK: usize = 32;
 /// One axis of the planes.
 struct AxisPhases {
     axis: WindowAxis,
-    /// Positions on the axis of a plane.
+    /// Positions along this axis of a plane.
     len: usize,
-    /// For each tap: the number of its plane, and the offset in it.
+    /// The plane of each tap, and the tap's offset in that plane.
     taps: Vec<(usize, usize)>,
-    /// For each plane: the remainder of its positions.
+    /// The remainder modulo the stride of each plane's positions.
     phases: Vec<usize>,
 }
 
@@ -50,7 +52,7 @@ impl AxisPhases {
         AxisPhases { axis, len: out + last, taps, phases }
     }
 
-    /// The position in the image of element `i` of a plane; outside of the image it is padding.
+    /// The image position of element `i` of a plane. Positions outside the image are padding.
     fn position(&self, plane: usize, i: usize) -> isize {
         (self.phases[plane] + i * self.axis.stride) as isize - self.axis.before
     }
@@ -60,7 +62,7 @@ impl AxisPhases {
     }
 }
 
-/// How images are split into planes, and where windows and taps lie in them.
+/// How an image is split into planes, and the places of windows and taps in the planes.
 pub(super) struct PlaneLayout {
     axes: [AxisPhases; 3],
     /// The lines of all planes of a channel.
@@ -68,7 +70,7 @@ pub(super) struct PlaneLayout {
     out: [usize; 3],
     /// Whether the image itself is the only plane.
     is_image: bool,
-    /// Elements of the planes of one channel.
+    /// Elements in the planes of one channel.
     pub len: usize,
     /// Positions from the first window to the last.
     pub positions: usize,
@@ -82,8 +84,8 @@ impl PlaneLayout {
         PlaneLayout { lines, axes, out: grid.out, is_image, len, positions }
     }
 
-    /// Elements of the planes of one channel, and positions from the first window to the last. `None` if they cannot be
-    /// counted.
+    /// The number of elements in the planes of one channel, and of positions from the first window to the
+    /// last. `None` on overflow.
     pub fn size(grid: &WindowGrid) -> Option<[usize; 2]> {
         Self::size_of(&AxisPhases::all(grid), grid)
     }
@@ -96,8 +98,8 @@ impl PlaneLayout {
         Some([len, ((depth - 1) * h.len + rows - 1) * w.len + columns])
     }
 
-    /// Splits one channel into its planes. Without `padding` only the elements of the image are written, for planes that have
-    /// their padding already.
+    /// Splits one channel into its planes. Without `padding`, writes only image elements, to planes that
+    /// already contain their padding.
     pub fn split<T: Factor>(&self, channel: &ImageView<T>, padding: Option<T>, planes: &mut [T]) {
         let [_, _, w] = &self.axes;
         for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
@@ -115,7 +117,7 @@ impl PlaneLayout {
         self.axes[2].len
     }
 
-    /// Where the run of each tap begins in the planes of one channel.
+    /// The start of each tap's run in the planes of one channel.
     pub fn tap_starts(&self) -> Vec<usize> {
         let [d, h, w] = &self.axes;
         let area = d.len * h.len * w.len;
@@ -131,7 +133,7 @@ impl PlaneLayout {
         starts
     }
 
-    /// Where the windows lie in the run of a tap.
+    /// The positions of the windows in a tap's run.
     pub fn windows(&self) -> Lines {
         let [_, h, w] = &self.axes;
         let [depth, rows, columns] = self.out;
@@ -141,13 +143,13 @@ impl PlaneLayout {
         Lines { len: columns, starts: (0..depth * rows).map(|row| self.row_start(row)).collect() }
     }
 
-    /// Where a row of windows begins in the run of a tap.
+    /// The start of a row of windows in a tap's run.
     fn row_start(&self, row: usize) -> usize {
         let ([_, h, w], rows) = (&self.axes, self.out[1]);
         (row / rows * h.len + row % rows) * w.len
     }
 
-    /// Copies the values of the windows from those of all positions.
+    /// Copies the values at window positions from the values at all positions.
     pub fn gather_windows<T: Copy>(&self, windows: &mut [T], values: &[T]) {
         let columns = self.out[2];
         for (row, to) in windows.chunks_exact_mut(columns).enumerate() {
@@ -199,7 +201,7 @@ impl<'a, T: Factor> PhasePlanes<'a, T> {
         }
     }
 
-    /// Where the run of each tap begins, channel by channel.
+    /// The start of each tap's run, channel by channel.
     pub fn tap_starts(&self, channels: Range<usize>) -> Vec<usize> {
         let (start, stride) = match &self.data {
             PlaneData::Image(image) => (image.start, image.channel_stride),
@@ -215,11 +217,11 @@ impl<'a, T: Factor> PhasePlanes<'a, T> {
 struct Line {
     /// The line `[z, y]` of the image.
     source: [usize; 2],
-    /// Its first element.
+    /// The first image element of the line.
     first: usize,
-    /// Padding before the elements.
+    /// Padding elements before the image elements.
     before: usize,
-    /// The number of elements; 0 in a line of padding.
+    /// The number of image elements; 0 in a line of padding.
     len: usize,
 }
 
@@ -242,7 +244,7 @@ impl Line {
         lines
     }
 
-    /// Line `[z, y]` of the image in a plane; padding if it is outside.
+    /// Line `[z, y]` of the image in a plane; a line of padding if `source` is `None`.
     fn new(w: &AxisPhases, plane: usize, source: Option<(usize, usize)>) -> Self {
         let Some((z, y)) = source else { return Line { source: [0; 2], first: 0, before: 0, len: 0 } };
         let (first, stride) = (w.position(plane, 0), w.axis.stride);

@@ -1,4 +1,4 @@
-//! Convolutions of quantised codes with integer filters: sums of products of bytes, which are exact.
+//! Convolutions of quantised codes with integer filters, which sum int8 products exactly.
 
 use super::quantized_dense::QuantizedDense;
 use super::quantized_depthwise::QuantizedDepthwise;
@@ -13,12 +13,12 @@ use crate::{ElementType, Tensor, TensorError};
 
 /// A convolution of the codes of a [`Quantizer`] with [`QuantizedFilters`], followed by a [`QuantizedEpilogue`].
 ///
-/// The codes of the result are those that [`convolution`](super::convolution) of floats gives, whose sums are rounded at
-/// each step. The exact sum decides, unless it is as near to the middle between two codes as rounding errors may reach:
-/// there the sum is computed of floats, in the same order.
+/// The result has the codes that [`convolution`](super::convolution) of floats would give, although float
+/// sums round at each step. The exact sum decides, unless it is so close to the middle between two codes that
+/// rounding errors could matter. Then the sum is recomputed in floats, in the same order.
 pub struct QuantizedConvolution {
     kernel: Kernel,
-    /// Groups of four channels, rows and columns of one image of the input, and of the output.
+    /// Groups of four channels, rows and columns of one image: of the input, then of the output.
     input: [usize; 3],
     output: [usize; 3],
 }
@@ -29,13 +29,13 @@ enum Kernel {
 }
 
 impl QuantizedConvolution {
-    /// Whether this machine has instructions that make it fast.
+    /// Whether this machine has the instructions that make it fast.
     pub fn is_fast() -> bool {
         has_int8_dot()
     }
 
-    /// The convolution of images of codes of `input` whose spatial sizes are `spatial`. `None` if [`ConvAlgorithm::select`] has
-    /// no algorithm for it, or the algorithm does not support its ranges.
+    /// The convolution of images of `input` codes with spatial dims `spatial`. `None` if
+    /// [`ConvAlgorithm::select`] has no algorithm for it, or the algorithm does not support its ranges.
     pub fn new(
         filters: QuantizedFilters,
         input: &Quantizer,
@@ -111,7 +111,7 @@ mod tests {
         (0..len).map(|i| ((i * 7919 + seed * 131) % 1013) as f32 / 300.0 - 1.5).collect()
     }
 
-    /// Steps of powers of two; 0 has a code.
+    /// Ranges with steps of powers of two, in which 0 has a code.
     const EXACT: [[f32; 2]; 3] = [[-1.0, 191.0 / 64.0], [0.0, 255.0 / 64.0], [-0.125, 247.0 / 64.0]];
 
     /// How filters are unpacked.
@@ -122,7 +122,7 @@ mod tests {
         Ranges,
     }
 
-    /// Filters of bytes with everything to unpack them.
+    /// Quantised filters and the tensors that unpack them.
     struct Weights {
         codes: Tensor,
         zeros: Tensor,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     impl Weights {
-        /// Scales are no powers of two: sums of floats are rounded.
+        /// Scales are not powers of two, so float sums are rounded.
         fn new(dims: &[usize]) -> Self {
             let len: usize = dims.iter().product();
             let codes: Vec<i64> = (0..len as i64).map(|i| i * 37 % 96 - 48).collect();
@@ -142,10 +142,10 @@ mod tests {
             };
             Weights {
                 codes: Tensor::from_vec(dims, codes).unwrap().cast(ElementType::I8).unwrap(),
-                // Integers, but for rounding errors.
+                // Integers up to rounding errors.
                 zeros: by_filter(|o| (o % 5) as f32 - 2.0 + [0.0, 7.6e-6, -9e-4][o % 3]),
                 scales: by_filter(|o| 0.0077 + (o * 13 % 31) as f32 / 1000.0),
-                // Codes beyond the first range become its ends; 0 has no exact code in the second.
+                // Codes beyond the first range are clamped to its ends; the second has no exact code for 0.
                 ends: [
                     Tensor::scalar(-40.0f32),
                     Tensor::scalar(47.0f32),
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Compares a convolution of codes with one of floats.
+    /// Compares a convolution of codes with a convolution of floats.
     fn check(dims: [usize; 4], filters: &[usize], window: &Window, form: Form, ranges: &[[f32; 2]]) {
         let [_, channels, height, width] = dims;
         let (outputs, weights) = (filters[0], Weights::new(filters));
@@ -194,7 +194,7 @@ mod tests {
         let quantized = fake_quantize(&x, [&low, &high, &low, &high], 256).unwrap();
         let sums = group_convolution(&quantized, &grouped, window).unwrap();
         let sums = BinaryOp::Add.apply(&sums, &bias).unwrap();
-        // Slopes above and below 1 and negative ones, scales of both signs and of 0.
+        // Slopes above 1, below 1 and negative; positive, negative and zero scales.
         let each = |of: fn(usize) -> f32| {
             Tensor::from_vec(&[outputs, 1, 1], (0..outputs).map(of).collect()).unwrap()
         };
@@ -242,7 +242,8 @@ mod tests {
 
     #[test]
     fn dense_filters_give_what_floats_give() {
-        // In the third range the code nearest to 0 is off by 0.0007 of a step; the last two have none near it.
+        // In the third range, the code nearest to 0 is off by 0.0007 of a step; in the last two, no code is
+        // near 0.
         let others = [[-63.9993 / 64.0, 191.0007 / 64.0], [-0.77, 1.9], [0.2, 2.1]];
         for ranges in [&EXACT[..1], &EXACT[1..2], &others[..1], &others[1..2], &others[2..]] {
             check([1, 8, 7, 7], &[13, 8, 1, 1], &Window::dense(2), Form::Scales, ranges);
@@ -253,7 +254,7 @@ mod tests {
             check([1, 16, 40, 40], &[48, 16, 3, 3], &padded(1, 1, 1), Form::Ranges, ranges);
             check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), Form::Ranges, ranges);
         }
-        // Among so many results, floats round some to another code than the exact sums.
+        // With this many results, some float sums round to a different code than the exact sums.
         check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), Form::Zeros, &EXACT[..1]);
     }
 
@@ -281,7 +282,8 @@ mod tests {
         }
     }
 
-    /// Whether a convolution of an image of 4 channels and 9x9 elements, quantized between two ends, is supported.
+    /// Whether a convolution of an image of 4 channels and 9x9 elements, quantised to `low..high`, is
+    /// supported.
     fn is_accepted(filters: &[usize], [low, high]: [&Tensor; 2], pad: isize) -> bool {
         let scales = Tensor::scalar(0.5f32);
         let codes = Tensor::from_vec(filters, vec![1i8; filters.iter().product()]).unwrap();

@@ -1,10 +1,15 @@
-//! Convolution of quantised codes by implicit GEMM with dot products of four bytes (VNNI), as in oneDNN.
+//! Convolution of quantised codes by implicit GEMM with int8 dot products (VNNI), as in oneDNN.
 //!
-//! Images are `[channel / 4, height, width]` of elements that hold the codes of four channels; they are split into
-//! [`phase_planes`](super::phase_planes), padded with the code nearest to 0. Filters are `[output, channel / 4, tap]`, packed as
-//! the left side of a product. Loop nest: image, then the loops of [`gemm`](crate::kernels::gemm): panel of windows, tile of
-//! filters, term. As soon as four filters of a tile are summed, their results are requantised and written as one row of
-//! codes. Threads share each product; ambiguous results are collected and computed of floats at the end.
+//! **Loop nest**, outer to inner: image; the loops of [`gemm`](crate::kernels::gemm): panel of windows, tile
+//! of filters, term. Once four filters of a tile are summed, their results are requantised and written as one
+//! row of codes.
+//!
+//! **Layout.** Images are `[channel / 4, height, width]`; an element holds the codes of four channels. They
+//! are split into [`phase_planes`](super::phase_planes), padded with the code nearest to 0. Filters are
+//! `[output, channel / 4, tap]`, packed as the left operand of a product.
+//!
+//! **Threads.** All threads share each product. Ambiguous results are collected and recomputed in floats at
+//! the end.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -36,7 +41,7 @@ pub(super) struct QuantizedDense {
 }
 
 impl QuantizedDense {
-    /// `None` if channels differ in their ranges, or if padding has too many classes.
+    /// `None` if channels have different ranges, or if padding has too many classes.
     pub fn new(
         shape: &ConvShape,
         integers: IntegerFilters,
@@ -76,19 +81,19 @@ impl QuantizedDense {
         Ok(())
     }
 
-    /// The windows of a panel that reach into the padding, and their classes.
+    /// The windows of a panel that overlap the padding, and their classes.
     #[inline(always)]
     fn padded_windows(&self, first: usize) -> &[(usize, usize)] {
         let padding = self.fallback.padding.as_ref();
         padding.map(|padding| padding.among(first..first + MAX_PANEL_COLUMNS)).unwrap_or_default()
     }
 
-    /// The offsets of a filter in the windows of a panel.
+    /// A filter's offsets in the windows of a panel.
     #[inline(always)]
     fn offsets(&self, filter: usize, first: usize) -> Columns<f32> {
         let mut offsets = [self.requantizations.filters[filter].offset; MAX_PANEL_COLUMNS];
         let count = self.fallback.padding.as_ref().map_or(0, PaddingCorrection::classes);
-        // The last rows of a tile may belong to no filter.
+        // The last rows of a tile may have no filter.
         let of_filter = filter * count..(filter + 1) * count;
         let by_class = self.requantizations.padding_offsets.get(of_filter).unwrap_or_default();
         for &(window, class) in self.padded_windows(first) {
@@ -98,11 +103,11 @@ impl QuantizedDense {
     }
 }
 
-/// Lanes of a vector, and vectors of a row.
+/// Lanes of a vector, and vectors per panel row.
 const LANES: usize = 16;
 const VECTORS: usize = MAX_PANEL_COLUMNS / LANES;
 
-/// The columns of a panel.
+/// One panel row.
 type Columns<T> = [T; MAX_PANEL_COLUMNS];
 
 /// Writes the sums of four filters as one row of codes.
@@ -128,7 +133,7 @@ impl StoreTile<I8x4Dot> for RequantizeTile<'_> {
 }
 
 impl RequantizeTile<'_> {
-    /// Writes four filters, of which the last may be missing.
+    /// Writes the codes of four filters, of which the last ones may be missing.
     #[inline(always)]
     fn four<I: Instructions, const IS_LINEAR: bool>(
         &self,
@@ -175,7 +180,7 @@ impl RequantizeTile<'_> {
         }
     }
 
-    /// Notes the ambiguous results of four filters.
+    /// Records the ambiguous results of four filters.
     #[inline(never)]
     fn note(&self, row: usize, column: usize, rows: &[(Columns<I8x4Dot>, Columns<f32>); CHANNELS]) {
         let mut ambiguous = self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,14 @@
-//! Depthwise convolution of quantised codes with dot products of four bytes (VNNI).
+//! Depthwise convolution of quantised codes with int8 dot products (VNNI).
 //!
-//! Images are `[channel / 4, height, width]` of elements that hold the codes of four channels. Loop nest: group of four
-//! channels, row of windows, block of 16 windows, step, vector of four windows. A step is up to four adjacent taps of a row:
-//! four adjacent elements are transposed into the taps of four channels, so that one instruction multiplies and adds all of
-//! them. The sums of a block stay in registers until they are requantised. The padded image of a group is copied to scratch
-//! memory that stays in the cache. Threads take groups.
+//! **Loop nest**, outer to inner: group of four channels; row of windows; block of 16 windows; step; vector
+//! of four windows. A step is up to four adjacent taps of a row: four adjacent elements are transposed into
+//! the taps of four channels, so that one instruction multiplies and adds them all. The sums of a block stay
+//! in registers until they are requantised.
+//!
+//! **Layout.** Images are `[channel / 4, height, width]`; an element holds the codes of four channels. The
+//! padded image of a group is copied to scratch memory that stays in the cache.
+//!
+//! **Threads.** Each thread computes some groups.
 
 use std::ops::Range;
 
@@ -21,33 +25,34 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot};
 use crate::kernels::window::{WindowAxis, WindowGrid};
 
-/// Lanes of a vector: four channels of four windows.
+/// Lanes of a vector: four windows of four channels.
 const LANES: usize = 16;
 
 /// Windows in a block.
 const BLOCK: usize = 16;
 
-/// Elements that a block reads from its first one on: with a stride of 2, two vectors and two more.
+/// Elements that a block reads from its first element on: with a stride of 2, two vectors and two elements.
 const BLOCK_READS: usize = 2 * LANES + 2;
 
-/// A number for each lane, aligned to a cache line.
+/// One value per lane, aligned to a cache line.
 type Lanes<T> = Aligned<[T; LANES]>;
 
 /// One filter per channel.
 pub(super) struct QuantizedDepthwise {
     grid: WindowGrid,
-    /// The padded image: the only phase plane of windows next to each other.
+    /// The padded image: the only phase plane for a stride of 1.
     layout: PlaneLayout,
-    /// By group and step: the weights of each channel.
+    /// The weights of each channel, by group and step.
     filters: Vec<Lanes<I8x4Dot>>,
-    /// Where each step begins in the padded image, for the first window.
+    /// The start of each step in the padded image, for the first window.
     steps: Vec<usize>,
-    /// By group: the channel of each lane.
+    /// By group, with each lane's channel.
     requantizations: Vec<Requantization<Lanes<f32>>>,
     is_linear: bool,
-    /// By group: the code nearest to 0 of each channel.
+    /// The code nearest to 0 of each channel, by group.
     padding: Vec<I8x4Dot>,
-    /// For ambiguous results: the filters, where each tap lies in the padded image, the rules of the codes, and what follows.
+    /// For ambiguous results: the filters, the place of each tap in the padded image, the rules of the codes,
+    /// and the epilogue.
     integers: IntegerFilters,
     taps: Vec<usize>,
     rules: Vec<Rule<f32>>,
@@ -55,18 +60,18 @@ pub(super) struct QuantizedDepthwise {
 }
 
 impl QuantizedDepthwise {
-    /// Whether windows slide over two axes with a stride of at most 2 along the columns.
+    /// Whether windows slide over two axes, with a column stride of at most 2.
     pub fn supports(grid: &WindowGrid) -> bool {
         grid.is_flat() && grid.axes[2].stride <= 2
     }
 
-    /// The windows with a stride of 1, whose phase plane is the padded image.
+    /// The windows at a stride of 1, whose phase plane is the padded image.
     pub fn dense_grid(grid: &WindowGrid) -> WindowGrid {
         let out = std::array::from_fn(|i| (grid.out[i] - 1) * grid.axes[i].stride + 1);
         WindowGrid { axes: grid.axes.map(|axis| WindowAxis { stride: 1, ..axis }), out, ..*grid }
     }
 
-    /// `None` if the image is padded with a code that does not stand for 0, or a number is not finite.
+    /// `None` if the image is padded with a code that does not represent 0, or if a number is not finite.
     pub fn new(
         shape: &ConvShape,
         integers: IntegerFilters,
@@ -141,7 +146,7 @@ impl QuantizedDepthwise {
         });
     }
 
-    /// The code of a result by a sum of floats, for the window at `at` of a padded image.
+    /// Computes the code of a result in floats, for the window at `at` of a padded image.
     #[inline(never)]
     fn code_of_floats(&self, image: &[I8x4Dot], at: usize, channel: usize) -> u32 {
         let (rule, shift) = (self.rules[channel], 8 * (channel % CHANNELS));
@@ -172,7 +177,7 @@ fn by_lane(channels: &[Requantization<f32>; CHANNELS]) -> Requantization<Lanes<f
     }
 }
 
-/// Four channels over their padded image.
+/// Four channels and their padded image.
 struct Group<'a> {
     of: &'a QuantizedDepthwise,
     group: usize,
@@ -189,7 +194,7 @@ impl Vectorised for Group<'_> {
         if I::I8x4Dots::LANES != LANES {
             return;
         }
-        // A kernel of 3x3 has three steps, one per row.
+        // A 3x3 kernel has three steps, one per row.
         match (self.of.is_linear, self.of.steps.len()) {
             (true, 3) => self.apply::<I, true, 3>(),
             (true, _) => self.apply::<I, true, 0>(),
@@ -207,8 +212,8 @@ impl Group<'_> {
         let row_len = of.layout.row_len();
         let count = if STEPS > 0 { STEPS } else { of.steps.len() };
         let (filter, steps) = (&of.filters[group * count..][..count], &of.steps[..count]);
-        // Where the four vectors of a block begin. Vector `k` has windows `k + 4 * i`, with a stride of 2 windows 0, 2, 4, 6 in
-        // the first, 1, 3, 5, 7 in the second, and so on: see `interleave`.
+        // The starts of a block's four vectors. Vector `k` holds windows `k + 4 * i`. With a stride of 2, the
+        // first holds windows 0, 2, 4, 6, the second 1, 3, 5, 7, and so on: see `interleave`.
         let starts = if columns.stride == 1 { [0, 1, 2, 3] } else { [0, 2, BLOCK, BLOCK + 2] };
         for y in 0..height {
             for first in (0..width).step_by(BLOCK) {
@@ -230,7 +235,7 @@ impl Group<'_> {
                 if columns.stride == 2 {
                     codes = interleave(codes);
                 }
-                // The next row overwrites the codes beyond this one.
+                // The next row overwrites codes beyond the end of this one.
                 let window = y * width + first;
                 match out.get_mut(window..window + BLOCK) {
                     Some(out) => out.copy_from_slice(&codes[..]),
@@ -241,8 +246,8 @@ impl Group<'_> {
     }
 }
 
-/// The codes of the sums of a block: element `4 * i + k` has those of vector `k`, lanes `4 * i` to `4 * i + 3`. `resolve`
-/// computes ambiguous ones from the number of the vector and the lane.
+/// The codes of a block's sums: element `4 * i + k` holds lanes `4 * i` to `4 * i + 3` of vector `k`.
+/// `resolve` computes an ambiguous code from its vector and lane.
 #[inline(always)]
 fn requantize<I: Instructions, const IS_LINEAR: bool>(
     requantization: &Requantization<Lanes<f32>>,
@@ -272,7 +277,7 @@ fn requantize<I: Instructions, const IS_LINEAR: bool>(
     quads
 }
 
-/// Windows of a stride of 2 in their order.
+/// Reorders windows of stride 2 into sequence.
 #[inline(always)]
 fn interleave(quads: Lanes<I8x4Dot>) -> Lanes<I8x4Dot> {
     let pairs = bytemuck::cast::<_, [[I8x4Dot; 2]; LANES / 2]>(*quads);

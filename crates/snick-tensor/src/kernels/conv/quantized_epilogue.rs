@@ -1,4 +1,4 @@
-//! What follows the sums of a convolution of quantised codes, up to the codes of its results.
+//! The epilogue of a convolution of quantised codes: from sums to the codes of the result.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::Quantizer;
 use crate::{ElementType, Tensor};
 
-/// The element-wise functions between the sums of a [`QuantizedConvolution`](super::QuantizedConvolution) and the codes of
-/// its results, in this order. Tensors of `f32` have one element for all channels, or one per channel on their last axis but
-/// two.
+/// The element-wise functions between the sums of a [`QuantizedConvolution`](super::QuantizedConvolution) and
+/// the codes of its results, in this order. Tensors of `f32` have one element for all channels, or one per
+/// channel on their third-last axis.
 #[derive(Clone, Debug)]
 pub struct QuantizedEpilogue {
     /// Added to the sums.
@@ -31,7 +31,8 @@ impl QuantizedEpilogue {
         Self { bias: None, slope: None, scale: None, shift: None, clamp: None, quantizer }
     }
 
-    /// By channel, the last one repeated to a multiple of four. `None` if a tensor has another type or shape.
+    /// By channel, with the last channel repeated to a multiple of four. `None` if a tensor has another type
+    /// or shape.
     pub(super) fn channels(&self) -> Option<Vec<ChannelEpilogue>> {
         let outputs = self.quantizer.channels();
         let by_channel = |tensor: &Option<Tensor>, neutral: f32| {
@@ -64,7 +65,7 @@ pub(super) struct ChannelEpilogue {
 }
 
 impl ChannelEpilogue {
-    /// The code of a sum, rounded as the kernels of floats round.
+    /// The code of a sum, rounded as the float kernels round.
     #[inline(always)]
     pub fn code(&self, sum: f32) -> u32 {
         let x = sum + self.bias;
@@ -72,12 +73,12 @@ impl ChannelEpilogue {
         self.rule.level(x * self.scale + self.shift)
     }
 
-    /// Whether only the quantizer follows the bias.
+    /// Whether the quantizer directly follows the bias.
     pub fn is_linear(&self) -> bool {
         [self.slope, self.scale, self.shift] == [1.0, 1.0, 0.0]
     }
 
-    /// The largest factor by which a difference of sums grows.
+    /// The largest factor by which the epilogue amplifies a difference of sums.
     pub fn steepness(&self) -> f32 {
         self.scale.abs() * self.slope.abs().max(1.0)
     }

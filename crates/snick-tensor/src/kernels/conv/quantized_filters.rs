@@ -1,4 +1,4 @@
-//! Filters of bytes: how constants store them, and how kernels read them.
+//! Filters of 8-bit codes: their stored form, and the form that kernels read.
 
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{Matrix, PackedLhs};
@@ -6,10 +6,12 @@ use crate::kernels::quantizer::{CHANNELS, MAX_LEVELS};
 use crate::kernels::vectors::{I8x4Dot, Isa};
 use crate::{ElementType, Tensor};
 
-/// Tools write zero points that are integers but for rounding errors. Others are further from one than this.
+/// The largest deviation of a zero point from an integer that counts as a rounding error of the tool that
+/// wrote it.
 const ZERO_POINT_TOLERANCE: f32 = 1.0 / 1024.0;
 
-/// Filters of bytes with a rule to unpack each: `[O, C, height, width]`, or `[C, 1, 1, height, width]` for depthwise ones.
+/// Filters of 8-bit codes with a rule to unpack them: `[O, C, height, width]`, or `[C, 1, 1, height, width]`
+/// for depthwise filters.
 #[derive(Copy, Clone, Debug)]
 pub struct QuantizedFilters<'a> {
     /// Integers of 8 bits.
@@ -18,7 +20,8 @@ pub struct QuantizedFilters<'a> {
     pub unpacking: Unpacking<'a>,
 }
 
-/// How codes become weights. Tensors of `f32` have one element for all filters, or one per filter on their first axis.
+/// How codes become weights. Tensors of `f32` have one element for all filters, or one per filter on the
+/// first axis.
 #[derive(Copy, Clone, Debug)]
 pub enum Unpacking<'a> {
     /// `(code - zero) * scale`.
@@ -38,7 +41,8 @@ pub enum Unpacking<'a> {
 }
 
 impl QuantizedFilters<'_> {
-    /// Subtracts the zero points. `None` if the differences are not in `i8`, or zero points not integers.
+    /// Subtracts the zero points. `None` if a difference does not fit in `i8` or a zero point is not an
+    /// integer.
     pub(super) fn integers(&self) -> Option<IntegerFilters> {
         if !matches!(self.codes.element_type(), ElementType::I8 | ElementType::U8) {
             return None;
@@ -90,19 +94,20 @@ impl QuantizedFilters<'_> {
 /// Filters without their zero points.
 pub(super) struct IntegerFilters {
     pub codes: Vec<i8>,
-    /// For each filter.
+    /// One rule per filter.
     pub rules: Vec<CodeRule>,
 }
 
 impl IntegerFilters {
-    /// The weight of a code of a filter.
+    /// The weight that a code of a filter represents.
     #[inline(always)]
     pub fn weight(&self, filter: usize, code: i8) -> f32 {
         self.rules[filter].weight(code.into())
     }
 }
 
-/// The weights of a filter: `(code + zero) * scale + low`, where `zero` is the small remainder of the zero point.
+/// The weights of a filter: `(code + zero) * scale + low`, where `zero` is the small non-integer part of the
+/// zero point.
 #[derive(Copy, Clone)]
 pub(super) struct CodeRule {
     pub zero: f32,
@@ -113,7 +118,7 @@ pub(super) struct CodeRule {
 impl CodeRule {
     #[inline(always)]
     pub fn weight(self, code: f32) -> f32 {
-        // If `low` is 0, this is rounded like the product alone.
+        // With `low` 0, this rounds like the product alone.
         (code + self.zero).mul_add(self.scale, self.low)
     }
 
@@ -132,7 +137,7 @@ struct Unpack {
     quantize: Option<Rule<f32>>,
     /// The zero point.
     zero: i64,
-    /// The weights of codes without it.
+    /// The rule for codes without their zero point.
     rule: CodeRule,
 }
 
@@ -155,7 +160,8 @@ impl Unpack {
     }
 }
 
-/// Filters `[output, channel, tap]` of `length` elements each as `[output, tap, channel / 4]`, filled up with zeros.
+/// Reorders filters `[output, channel, tap]` of `length` elements to `[output, tap, channel / 4]`, padded
+/// with zeros.
 pub(super) fn by_tap(codes: &[i8], length: usize, taps: usize) -> Vec<[i8; CHANNELS]> {
     let groups = (length / taps).div_ceil(CHANNELS);
     let mut all = Vec::with_capacity(codes.len() / length * taps * groups);
@@ -168,7 +174,8 @@ pub(super) fn by_tap(codes: &[i8], length: usize, taps: usize) -> Vec<[i8; CHANN
     all
 }
 
-/// Filters `[output, tap, channel / 4]` as the left side of a product whose terms are `[channel / 4, tap]`.
+/// Packs filters `[output, tap, channel / 4]` as the left operand of a product with terms `[channel / 4,
+/// tap]`.
 pub(super) fn packed_by_tap(
     by_tap: &[[i8; CHANNELS]],
     outputs: usize,

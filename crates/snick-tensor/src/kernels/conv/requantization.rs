@@ -1,8 +1,11 @@
-//! Requantisation: from exact integer sums to the codes of results, as in Jacob et al., "Quantization and Training of Neural
-//! Networks for Efficient Integer-Arithmetic-Only Inference", 2018, but with a factor in `f32`.
+//! Requantisation: converts exact integer sums to the codes of results.
 //!
-//! The codes are to be those that a convolution of floats gives, whose sums are rounded at each step. A scaled sum that is
-//! nearer to the middle between two codes than these rounding errors may reach is ambiguous; it is computed of floats.
+//! **Source.** Jacob et al., "Quantization and Training of Neural Networks for Efficient
+//! Integer-Arithmetic-Only Inference", 2018, but with a factor in `f32`.
+//!
+//! The codes should match a convolution of floats, whose sums are rounded at each step. A scaled sum is
+//! ambiguous if these rounding errors could move it past the middle between two codes. Ambiguous results are
+//! recomputed in floats.
 
 use super::padding_correction::PaddingCorrection;
 use super::quantized_epilogue::ChannelEpilogue;
@@ -11,23 +14,23 @@ use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{I8x4Dot, Instructions, Vector};
 
-/// The requantisation of the sums of a filter: `prelu(sum * factor + offset) + shift`, clamped and rounded. `T` is a number,
-/// or one for each lane of a vector.
+/// The requantisation of the sums of a filter: `prelu(sum * factor + offset) + shift`, clamped and rounded.
+/// `T` is a number, or one number per lane of a vector.
 #[derive(Copy, Clone)]
 pub(super) struct Requantization<T> {
     pub factor: T,
     pub offset: T,
-    /// The factors of negative numbers and of others.
+    /// The factors of negative and of other values.
     pub slopes: [T; 2],
     pub shift: T,
     pub low: T,
     pub high: T,
-    /// A result is unambiguous if the square of its distance from a code plus this is negative.
+    /// A result is unambiguous if the square of its distance from a code plus this number is negative.
     pub doubt: T,
 }
 
 impl Requantization<f32> {
-    /// Fills up the channels to a multiple of four. Nothing is ambiguous.
+    /// Pads the channels to a multiple of four. Its results are never ambiguous.
     const NO_FILTER: Self = Requantization {
         factor: 0.0,
         offset: 0.0,
@@ -55,8 +58,9 @@ impl<T> Requantization<T> {
 }
 
 impl<V: Vector<f32>> Requantization<V> {
-    /// The codes of sums, not yet clamped to 0 to 255, and a number for each that is negative unless it is ambiguous.
-    /// `IS_LINEAR` ones have neither slopes, shift nor bounds other than the first and the last code.
+    /// The codes of sums before they are clamped to 0..=255, and for each a number that is negative unless
+    /// the code is ambiguous. With `IS_LINEAR`, there are no slopes and no shift, and the bounds are the
+    /// first and last code.
     #[inline(always)]
     pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(
         &self,
@@ -64,7 +68,7 @@ impl<V: Vector<f32>> Requantization<V> {
     ) -> (I::I8x4Dots, V) {
         let mut results = I::dots_to_f32(sums).multiply_add(self.factor, self.offset);
         if IS_LINEAR {
-            // Negative results, of which there are many, are the first code.
+            // Negative results are frequent and all have code 0.
             [_, results] = I::min_max(results, V::splat(0.0));
         } else {
             let [negative, others] = I::min_max(results, V::splat(0.0));
@@ -78,35 +82,35 @@ impl<V: Vector<f32>> Requantization<V> {
     }
 }
 
-/// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Those beyond all codes are not.
+/// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Codes out of range are not.
 pub(super) fn is_ambiguous(code: I8x4Dot, doubt: f32) -> bool {
     doubt.is_sign_positive() && (0..=255).contains(&code.sum())
 }
 
-/// The distance of float sums from the exact ones, as a multiple of the error of one rounding, of the square root of their
-/// length, and of the largest partial sums to be expected. Rounding errors are independent: the largest observed are a tenth
-/// of it.
+/// The distance of float sums from exact sums, in units of the error of one rounding times the square root of
+/// the sum's length times the largest expected partial sum. Rounding errors are independent: the largest
+/// observed distance is a tenth of this.
 const SUM_ERROR: f32 = 0.5;
 
-/// The error of the float arithmetic here: for a code of up to 255, and for the numbers that are added up to it.
+/// The error of the float arithmetic here: for a code of up to 255, and for the terms that add up to it.
 const CODE_ERROR: f32 = 512.0 * f32::EPSILON;
 const PART_ERROR: f32 = f32::EPSILON;
 
-/// Larger results are not clamped before they are converted to integers of 32 bits.
+/// Larger results are clamped before they are converted to 32-bit integers.
 const MAX_UNCLAMPED: f32 = (1 << 30) as f32;
 
 /// The requantisation of all filters.
 pub(super) struct Requantizations {
-    /// By filter, filled up to a multiple of four.
+    /// By filter, padded to a multiple of four.
     pub filters: Vec<Requantization<f32>>,
-    /// By filter and class of a [`PaddingCorrection`]: the offset of windows with padding.
+    /// By filter and class of a [`PaddingCorrection`]: the offset for windows with padding.
     pub padding_offsets: Vec<f32>,
     /// See [`Requantization::codes`].
     pub is_linear: bool,
 }
 
 impl Requantizations {
-    /// `input` is the rule of the codes that a filter reads. `None` if a number is not finite.
+    /// `input` is the rule of the codes that each filter reads. `None` if a number is not finite.
     pub fn new(
         filters: &IntegerFilters,
         input: impl Fn(usize) -> Rule<f32>,
@@ -128,23 +132,24 @@ impl Requantizations {
     }
 }
 
-/// Whether the bounds of a quantizer are the first and the last of 256 codes.
+/// Whether the bounds of a quantizer are the first and last of 256 codes.
 fn has_all_codes(rule: &Rule<f32>) -> bool {
     let [low, high] = [rule.low, rule.high].map(|bound| bound.mul_add(rule.scale, rule.shift));
     low.round() == 0.0 && high.round() == 255.0
 }
 
-/// A filter of integers over codes.
+/// An integer filter over codes.
 struct Filter<'a> {
     codes: &'a [i8],
     rule: CodeRule,
-    /// The rule of the codes it reads.
+    /// The rule of the codes that it reads.
     input: Rule<f32>,
     epilogue: ChannelEpilogue,
 }
 
 impl Filter<'_> {
-    /// The requantisation of its sums. Appends the offsets of windows with padding. `None` if a number is not finite.
+    /// The requantisation of the filter's sums. Appends the offsets for windows with padding. `None` if a
+    /// number is not finite.
     fn requantization(
         &self,
         is_linear: bool,
@@ -170,7 +175,7 @@ impl Filter<'_> {
                 padding_offsets.push(offset);
             }
         }
-        // A negative scale reverses the sign that the slope depends on.
+        // A negative scale flips the sign that selects the slope.
         let slopes = if *after_scale < 0.0 { [1.0, *slope] } else { [*slope, 1.0] };
         let length = codes.len() as f32;
         let largest_result =
@@ -180,13 +185,13 @@ impl Filter<'_> {
         if is_too_large || !parts.iter().all(|number| number.is_finite()) {
             return None;
         }
-        // The error of the float sum in units of a code. Results beyond the range are not between codes.
+        // The error of a float sum in units of a code. Results out of range are never between codes.
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
         let range = rule.low.abs().max(rule.high.abs()) + after_shift.abs();
         let partial = largest * scale.abs() * (squares as f32).sqrt() + bias.abs();
         let largest_sum = epilogue.steepness() * partial + range;
         let rounded = SUM_ERROR * f32::EPSILON / 2.0 * length.sqrt() * largest_sum * rule.scale;
-        // Zero points that are integers only nearly.
+        // Accounts for zero points that are not exact integers.
         let remainder = self.rule.remainder() * largest * length;
         let ignored = remainder * scale.abs() * epilogue.steepness() * rule.scale;
         let parts = slope.abs().max(1.0) * largest_offset + shift.abs() + rule.shift.abs();

@@ -1,10 +1,14 @@
-//! Implicit GEMM without the products with padding, for large dilations: most elements of a filter with dilation 36 over an
-//! image of 32x32 lie on padding.
+//! Implicit GEMM without products with padding, for large dilations: with a dilation of 36 over a 32x32
+//! image, most taps of a filter read padding.
 //!
-//! A region is a rectangle of windows in which the same rectangle of taps reads the image; it is one product, of some columns
-//! of the packed filters with runs of the image itself. Loop nest: image, group, region, then the loops of
-//! [`gemm`](crate::kernels::gemm). Images are `[channel, height, width]` with packed channels, windows adjacent (stride 1).
-//! Threads share each product.
+//! A region is a rectangle of windows in which the same rectangle of taps reads the image. Each region is one
+//! product of some columns of the packed filters with runs of the image itself.
+//!
+//! **Loop nest**, outer to inner: image; group; region; the loops of [`gemm`](crate::kernels::gemm).
+//!
+//! **Layout.** Images are `[channel, height, width]` with contiguous channels; windows have stride 1.
+//!
+//! **Threads.** All threads share each product.
 
 use std::ops::Range;
 
@@ -38,7 +42,8 @@ impl Interval {
     }
 }
 
-/// The regions of an image of two spatial axes: each interval of rows with each of columns.
+/// The regions of an image with two spatial axes: each interval of rows combined with each interval of
+/// columns.
 pub(super) struct ValidRegions {
     grid: WindowGrid,
     rows: Vec<Interval>,
@@ -52,8 +57,8 @@ impl ValidRegions {
         ValidRegions { grid: *grid, rows, columns }
     }
 
-    /// The products of a filter over one channel, and how many they would be with padding. `None` if windows are not
-    /// supported. Products are computed a panel at a time.
+    /// The number of products of a filter with one channel, and the number including padding. `None` if
+    /// windows are not supported. Products are counted in whole panels.
     pub fn products(grid: &WindowGrid) -> Option<[usize; 2]> {
         let [_, height, width] = &grid.axes;
         if !grid.is_flat() || grid.taps() == 1 || height.stride != 1 || width.stride != 1 {
@@ -68,7 +73,7 @@ impl ValidRegions {
         Some([inside, products(grid.windows(), grid.taps())])
     }
 
-    /// Convolves one image, whose channels are packed, with the filters of each group.
+    /// Convolves one image with contiguous channels with the filters of each group.
     #[inline(never)]
     pub fn convolve(
         &self,
@@ -109,7 +114,7 @@ impl ValidRegions {
         let len = columns.windows.len();
         let lines = Lines { len, starts: (0..rows.windows.len()).map(|row| row * width.size).collect() };
         let right = PackedRhs::of_lines(Isa::best(), image.data, starts, lines);
-        // The columns of the packed filters are taps, all channels of each.
+        // The columns of the packed filters are ordered by tap, then by channel.
         let left = left.of_columns(rows.taps.clone().map(|tap_y| {
             let tap = tap_y * width.kernel;
             (tap + columns.taps.start) * image.channels..(tap + columns.taps.end) * image.channels

@@ -1,17 +1,24 @@
-//! Winograd's minimal filtering for kernels of 3x3: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015,
-//! F(2x2, 3x3). Four windows share 16 products per channel instead of 36.
+//! Winograd's minimal filtering F(2x2, 3x3): four windows of a 3x3 kernel share 16 products per channel
+//! instead of 36.
 //!
-//! An image is cut into tiles of 4x4 elements, two apart; each holds four windows. Tiles and filters are transformed, the 16
-//! elements of a transformed tile are multiplied in 16 products of matrices over the channels, and the transform of their
-//! sums gives the results of the tile.
+//! **Source.** Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015.
 //!
-//! Loop nest: image, block of rows of tiles, then (transform) channel, tile; (product) element of a tile, then the loops of
-//! [`gemm`](crate::kernels::gemm); (inverse transform) filter, tile. Tiles are read from [`phase_planes`](super::phase_planes)
-//! with a stride of 2; transformed tiles are `[element, panel, channel, tile]`, their products `[element, filter, tile]`. A
-//! block of both stays in the cache. Threads take blocks.
+//! The image is cut into 4x4 tiles at a distance of two; each tile covers four windows. Tiles and filters are
+//! transformed. For each of the 16 elements of a tile, one matrix product sums over the channels. The inverse
+//! transform of the sums gives the results of the tile.
 //!
-//! Rounding differs from that of direct convolution, and as elements are added before they are multiplied, an infinite one may
-//! turn a result that does not read it into NaN. The caller computes images whose results are not finite directly.
+//! **Loop nest**, outer to inner: image; block of rows of tiles. Per block: the transform (channel; tile),
+//! the products (element of a tile; the loops of [`gemm`](crate::kernels::gemm)) and the inverse transform
+//! (filter; tile).
+//!
+//! **Layout.** Tiles are read from [`phase_planes`](super::phase_planes) with a stride of 2. Transformed
+//! tiles are `[element, panel, channel, tile]`, products `[element, filter, tile]`. Both stay in the cache
+//! for one block.
+//!
+//! **Threads.** Each thread computes some blocks. All share the transformed filters.
+//!
+//! Rounding differs from direct convolution. Elements are added before they are multiplied, so an infinity
+//! can turn results of other windows into NaN. The caller recomputes images with non-finite results directly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,28 +35,28 @@ use crate::kernels::window::{WindowAxis, WindowGrid};
 use crate::memo::Purpose;
 use crate::{Tensor, TensorError};
 
-/// Elements of a filter, of the results of a tile, and of a tile, on each axis.
+/// Sizes of filters, of a tile's results and of tiles, on each axis.
 const KERNEL: usize = 3;
 const RESULTS: usize = 2;
 const TILE: usize = KERNEL + RESULTS - 1;
 
-/// Elements of a tile: as many matrices are multiplied.
+/// Elements of a tile, each with its own matrix product.
 const ELEMENTS: usize = TILE * TILE;
 
-/// Bytes of a block of transformed tiles and their products: half of a level 2 cache of 2 MiB.
+/// The size of a block's transformed tiles and products, in bytes: half of a 2 MiB L2 cache.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The least number of tiles in a block, however many channels there are.
+/// The minimum number of tiles per block, for any number of channels.
 const MIN_BLOCK: usize = 64;
 
-/// Matrices lie this many elements further apart: at multiples of large powers of two they would evict each other from
-/// the cache. It is longer than a vector, which may be read beyond a row.
+/// The gap between matrices, in elements: at multiples of large powers of two they would evict each other
+/// from the cache. It is longer than a vector, because a vector may be read beyond a row.
 const GAP: usize = 16 * 5;
 
 /// Lanes of the longest vector.
 const LANES: usize = 16;
 
-/// The tiles of images, as a grid of windows.
+/// The tiles of an image, as a grid of windows.
 fn tile_grid(grid: &WindowGrid) -> WindowGrid {
     let [depth, rows, columns] = grid.axes;
     let tile = |axis: WindowAxis| WindowAxis { kernel: TILE, stride: RESULTS, ..axis };
@@ -58,21 +65,21 @@ fn tile_grid(grid: &WindowGrid) -> WindowGrid {
     WindowGrid { axes: [depth, tile(rows), tile(columns)], out, ..*grid }
 }
 
-/// A convolution of images of two axes.
+/// A convolution of images with two spatial axes.
 pub(super) struct Winograd {
-    /// How images are cut into tiles, and the tiles on each axis.
+    /// How images are cut into tiles, and the number of tiles on each axis.
     layout: PlaneLayout,
     tiles: [usize; 2],
     /// Results on each axis.
     results: [usize; 2],
-    /// For each element of a tile, the transformed filters as the left side of a product.
+    /// The transformed filters as the left operand of a product, for each element of a tile.
     filters: Arc<Vec<PackedLhs<f32>>>,
 }
 
 impl Winograd {
-    /// The products per filter and channel, which are computed a panel at a time. `None` for groups, for other windows than
-    /// those of 3x3 adjacent elements, and if a row of tiles exceeds a block: with 64 to 64 channels and 4 rows, images so wide
-    /// take 1.3 to 2.2 of the time of implicit GEMM.
+    /// The number of products per filter and channel, counted in whole panels. `None` for groups, for windows
+    /// other than undilated 3x3, and if a row of tiles exceeds a block: with 64 to 64 channels and 4 rows,
+    /// such wide images take 1.3 to 2.2 of the time of implicit GEMM.
     pub fn products(shape: &ConvShape) -> Option<usize> {
         let [_, rows, columns] = shape.grid.axes;
         let is_supported = |axis: WindowAxis| axis.kernel == KERNEL && axis.stride == 1 && axis.dilation == 1;
@@ -95,7 +102,7 @@ impl Winograd {
         Ok(Self { layout: PlaneLayout::new(&grid), tiles, results, filters })
     }
 
-    /// Convolves an image; returns whether all results are finite. `then` follows for pieces of the results.
+    /// Convolves an image and applies `then` to pieces of the result. Returns whether all results are finite.
     pub fn convolve(
         &self,
         image: ImageView<f32>,
@@ -105,7 +112,7 @@ impl Winograd {
         let planes = PhasePlanes::new(&self.layout, image, 0.0)?;
         let [rows, columns] = self.results;
         let block = self.rows_of_block(image.channels);
-        // For each block, its results of each filter.
+        // The results of each filter, by block.
         let mut blocks: Vec<Vec<&mut [f32]>> = Vec::new();
         blocks.resize_with(self.tiles[0].div_ceil(block), Vec::new);
         for out in out.chunks_exact_mut(rows * columns) {
@@ -134,12 +141,12 @@ impl Winograd {
         self.tiles[1] + 1
     }
 
-    /// Columns of the products of `rows` rows of tiles.
+    /// Columns of the products for `rows` rows of tiles.
     fn columns(&self, rows: usize) -> usize {
         (rows * self.row_stride() - 1).next_multiple_of(panel_columns::<f32>(Isa::best()))
     }
 
-    /// The rows of tiles in a block: as many as the cache holds, of which those that waste least of the last panel and
+    /// The rows of tiles per block: at most what the cache holds, chosen to fill the last panel best and to
     /// give all threads the same number of blocks.
     fn rows_of_block(&self, channels: usize) -> usize {
         let rows = self.tiles[0];
@@ -150,7 +157,7 @@ impl Winograd {
         (most.div_ceil(2)..=most).rev().min_by_key(computed).unwrap_or(most)
     }
 
-    /// Convolves `count` rows of tiles from row `first` on; returns whether the results are finite.
+    /// Convolves `count` rows of tiles from row `first` on. Returns whether the results are finite.
     fn convolve_block(
         &self,
         planes: &PhasePlanes<f32>,
@@ -198,15 +205,16 @@ impl Winograd {
     }
 }
 
-/// Bytes of a transformed tile of all channels and its products.
+/// The size of a transformed tile of all channels and its products, in bytes.
 fn bytes_of_tile(channels: usize, outputs: usize) -> usize {
     ELEMENTS * (channels + outputs) * size_of::<f32>()
 }
 
-/// An element of each of the filters that are transformed together, as many as a tile of a product has rows.
+/// One element of each filter that is transformed together: as many filters as the tile of a product has
+/// rows.
 type Lane = [f32; 16];
 
-/// `G` of the paper, applied to a line of filters.
+/// `G` of the paper, applied to a line of each filter.
 #[inline(always)]
 fn transform_filter_line([a, b, c]: [Lane; KERNEL]) -> [Lane; TILE] {
     let half = |b: Lane| std::array::from_fn(|i| 0.5 * (a[i] + c[i] + b[i]));
@@ -244,7 +252,7 @@ fn minus<V: Vector<f32>>(a: V, b: V) -> V {
     b.multiply_add(V::splat(-1.0), a)
 }
 
-/// The transposed `B` of the paper, applied to a line of tiles.
+/// The transposed `B` of the paper, applied to a line of each tile.
 #[inline(always)]
 fn transform_line<V: Vector<f32>>([a, b, c, d]: [V; TILE]) -> [V; TILE] {
     [minus(a, c), b.plus(c), minus(c, b), minus(b, d)]
@@ -256,14 +264,14 @@ fn inverse_line<V: Vector<f32>>([a, b, c, d]: [V; TILE]) -> [V; RESULTS] {
     [a.plus(b.plus(c)), minus(b, c.plus(d))]
 }
 
-/// Transforms the tiles of all channels into the panels of a product for each element.
+/// Transforms the tiles of all channels into the panels of one product per element.
 struct Transform<'a> {
     planes: &'a [f32],
-    /// Where the elements of the first tile lie in the first channel.
+    /// The positions of the first tile's elements in the first channel.
     starts: &'a [usize],
     channel_stride: usize,
     channels: usize,
-    /// The first position, and the number of positions: a multiple of a panel.
+    /// The first position, and the number of positions, which is a multiple of a panel.
     first: usize,
     columns: usize,
     out: &'a mut [f32],
@@ -305,7 +313,7 @@ impl Vectorised for Transform<'_> {
     }
 }
 
-/// Transforms products into the results of tiles; returns whether all are finite.
+/// Transforms products into the results of tiles. Returns whether all are finite.
 struct InverseTransform<'a, 'b> {
     /// By element of a tile and filter.
     products: &'a [f32],
@@ -329,7 +337,7 @@ impl Vectorised for InverseTransform<'_, '_> {
     fn run<I: Instructions>(self) -> bool {
         let lanes = I::F32::LANES;
         let zero = I::F32::splat(0.0);
-        // Stays zero unless a result is infinite or NaN: `0 * x` is NaN then.
+        // Stays zero unless a result is infinite or NaN, because then `0 * x` is NaN.
         let mut check = zero;
         for (filter, out) in self.out.iter_mut().enumerate() {
             for (y, rows) in out.chunks_mut(RESULTS * self.row_len).enumerate() {
@@ -345,7 +353,7 @@ impl Vectorised for InverseTransform<'_, '_> {
                         [sums[0][i], sums[1][i]] = inverse_line(column);
                     }
                     let mut all = [[[0f32; LANES]; RESULTS]; RESULTS];
-                    // Lanes beyond the last tile hold old values.
+                    // Lanes beyond the last tile hold stale values.
                     let count = lanes.min(self.tiles - x);
                     for y in 0..RESULTS {
                         let results = inverse_line(sums[y]);
@@ -406,7 +414,7 @@ mod tests {
         }
     }
 
-    /// Whether these filters are transformed for images of this size.
+    /// Whether Winograd is chosen for these filters and images of this size.
     fn is_used(x: &Tensor, filters: &Tensor, window: &Window) -> bool {
         let dims = result_dims(x, filters, window).unwrap();
         let shape = ConvShape::new(x, filters, window, &dims).unwrap();
@@ -447,7 +455,7 @@ mod tests {
 
     #[test]
     fn fused_functions_equal_separate_ones() {
-        // Larger and smaller than the cache.
+        // Images larger and smaller than the cache.
         for (height, width) in [(121, 101), (42, 31)] {
             let (x, filters) = (noise(&[2, 64, height, width], 1), noise(&[1, 70, 64, 3, 3], 2).kept());
             let window = padded([1, 1], [1, 1]);
@@ -485,7 +493,7 @@ mod tests {
         let (filters, window) = (noise(&[1, 64, 64, 3, 3], 2), padded([1, 1], [1, 1]));
         let kept = filters.clone().kept();
         let bits = |t: Tensor| t.to_f32_vec().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        // The largest floats overflow when they are added.
+        // The largest floats overflow when added.
         for large in [f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::NAN] {
             let mut values = noise(&[1, 64, 40, 40], 1).to_f32_vec().unwrap();
             values[5 * 1600 + 17 * 40 + 20] = large;
