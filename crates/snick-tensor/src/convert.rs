@@ -188,9 +188,10 @@ impl Tensor {
     /// Converts elements by the rules of `Convert-1`:
     ///
     /// - Integers to narrower integers wrap.
-    /// - Floats to `i64`, `u64` and `u32` truncate to an `i64`, which saturates and maps `NaN` to 0, then wrap.
-    /// - Floats to other integers truncate to an `i32`, which maps out-of-range values to `i32::MIN` as on most
-    ///   processors and in the OpenVINO runtime, then wrap.
+    /// - Floats to `i64`, `u64` and `u32` truncate to an `i64`, which saturates and maps `NaN` to 0, then
+    ///   wrap.
+    /// - Floats to other integers truncate to an `i32`, which maps out-of-range values to `i32::MIN` as on
+    ///   most processors and in the OpenVINO runtime, then wrap.
     /// - Conversion to `boolean` means "not zero".
     /// - Conversion to a float rounds once, to nearest even.
     ///

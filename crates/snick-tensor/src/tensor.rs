@@ -232,7 +232,8 @@ impl Tensor {
         self.storage.memo()
     }
 
-    /// The result of `make`, cached by view and `purpose` from its second use on if this tensor is [`Tensor::kept`].
+    /// The result of `make`, cached by view and `purpose` from its second use on if this tensor is
+    /// [`Tensor::kept`].
     pub(crate) fn memoised<T: Send + Sync + 'static>(
         &self,
         purpose: memo::Purpose,
@@ -244,7 +245,8 @@ impl Tensor {
         }
     }
 
-    /// What `make` computes from the elements, such as an index of them: made once if this tensor is [`Tensor::kept`].
+    /// What `make` computes from the elements, such as an index of them: made once if this tensor is
+    /// [`Tensor::kept`].
     ///
     /// # Errors
     /// Errors of `make`.

@@ -1,4 +1,4 @@
-//! Walks several tensors together by numpy's broadcasting rule.
+//! Walks several tensors together with numpy broadcasting.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,8 @@ use bytemuck::Pod;
 use crate::layout::{Layout, Offsets, Strides};
 use crate::{Dims, Tensor, TensorError};
 
-/// The dims that two shapes broadcast to: axes are aligned at the right, size 1 broadcasts, a missing axis has size 1.
+/// The dims that two shapes broadcast to: axes are aligned at the right, size 1 broadcasts, a missing axis
+/// has size 1.
 ///
 /// # Errors
 /// [`TensorError::ShapeMismatch`].
@@ -24,7 +25,7 @@ pub fn broadcast_dims(a: &[usize], b: &[usize]) -> Result<Dims, TensorError> {
         .collect()
 }
 
-/// The elements of a tensor with a layout to walk them. Unaligned elements are copied first.
+/// The elements of a tensor and a layout to walk them. Unaligned elements are copied.
 pub(crate) struct Strided<'a, T: Pod> {
     pub data: Cow<'a, [T]>,
     pub layout: Layout,
@@ -63,8 +64,8 @@ impl<'a, T: Pod> Strided<'a, T> {
     }
 }
 
-/// Visits the elements of a view in row-major order, a block at a time: contiguous elements in place, others gathered into
-/// blocks that stay in the cache.
+/// Visits the elements of a view in row-major order, one block at a time. Contiguous elements are visited in
+/// place; others are gathered into blocks that stay in the cache.
 pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[T])) {
     const BLOCK: usize = 256;
     let (start, len) = (view.layout.start, view.layout.len());
@@ -90,7 +91,7 @@ pub(crate) fn for_each_block<T: Pod>(view: &Strided<T>, mut visit: impl FnMut(&[
     visit(&block[..filled]);
 }
 
-/// Fills `to` from the start of a run. Short runs are copied inline, as two pieces that may overlap.
+/// Fills `to` from the start of a run. Short runs are copied inline, as two possibly overlapping pieces.
 #[inline(always)]
 pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
     #[inline(always)]
@@ -120,7 +121,7 @@ fn copy_apart<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
         to.iter_mut().zip(from.iter().step_by(step)).for_each(|(to, &x)| *to = x);
         return;
     }
-    // In pairs, which the compiler deinterleaves with vector instructions.
+    // Copies in pairs, which the compiler deinterleaves with vector instructions.
     let pairs = from.as_chunks::<2>().0;
     to.iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair[0]);
     // The last element of the data may have no pair.
@@ -162,7 +163,7 @@ impl<'a, T: Copy> Run<'a, T> {
         (self.step == 1).then(|| &self.data[self.at..self.at + len])
     }
 
-    /// The element, if it repeats.
+    /// The element, if the stride is 0.
     pub fn constant(&self) -> Option<T> {
         (self.step == 0).then(|| self.data[self.at])
     }
@@ -172,8 +173,8 @@ impl<'a, T: Copy> Run<'a, T> {
     }
 }
 
-/// Merges axes of layouts with the same dims, none of them 0, into as few as possible. Returns their sizes and appends the
-/// strides of each layout to its entry.
+/// Merges the axes of layouts with the same non-zero dims into as few as possible. Returns the merged sizes
+/// and appends each layout's strides to its entry.
 fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     let mut dims = Dims::new();
     let Some(first) = layouts.first() else { return dims };
@@ -198,8 +199,8 @@ fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     dims
 }
 
-/// Walks layouts with the same dims together, in row-major order: calls `visit(starts, steps, len)` for the longest runs of
-/// constant strides.
+/// Walks layouts with the same dims together, in row-major order. Calls `visit(starts, steps, len)` for the
+/// longest runs of constant strides.
 pub(crate) fn for_each_run<const N: usize>(
     layouts: [&Layout; N],
     mut visit: impl FnMut([usize; N], [isize; N], usize),
@@ -239,7 +240,7 @@ mod tests {
         let data: Vec<i32> = (0..40).collect();
         for step in [-3, -1, 0, 1, 2, 3] {
             let at = if step < 0 { 39 } else { 0 };
-            // The longest run that the data allows: with step 2, the last element may have no neighbour.
+            // The longest run in the data: with step 2, the last element may lack a neighbour.
             for data in [&data[..], &data[..39]] {
                 let run = Run { data, at: at.min(data.len() - 1), step };
                 let most = if step == 0 { 9 } else { data.len().div_ceil(step.unsigned_abs()) };

@@ -1,7 +1,9 @@
 //! The adjoint of im2col: OpenVINO's `Col2Im-15`.
 //!
-//! Loop nest: image and channel, tap of the kernel, row of windows, window. Columns are `[N, C, tap, window]`; a tap of a row
-//! of windows is contiguous and is added to every `stride`-th element of one line of the image.
+//! **Loop nest**, outer to inner: image and channel; tap of the kernel; row of windows; window.
+//!
+//! **Layout.** Columns are `[N, C, tap, window]`. For one tap, a row of windows is contiguous and is added to
+//! every `stride`-th element of one line of the image.
 
 use std::ops::Add;
 
@@ -11,12 +13,12 @@ use crate::kernels::window::{Window, WindowAxis};
 use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError};
 
-/// Adds `columns` `[N, C * kernel.., windows]`, each a window of an image, up to images `[N, C, size..]`. Elements that lie
-/// in the padding are dropped.
+/// Adds the windows in `columns` `[N, C * kernel.., windows]` to images `[N, C, size..]`. Elements in the
+/// padding are dropped.
 ///
 /// # Errors
-/// [`TensorError::ShapeMismatch`] if the columns do not have the dims that kernel and windows require, and the errors of
-/// [`Window::output_dims`].
+/// [`TensorError::ShapeMismatch`] if the columns do not have the dims that kernel and windows require, and
+/// the errors of [`Window::output_dims`].
 pub fn col2im(
     columns: &Tensor,
     size: [usize; 2],

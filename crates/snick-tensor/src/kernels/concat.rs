@@ -35,7 +35,7 @@ pub fn concat(inputs: &[&Tensor], axis: usize) -> Result<Tensor, TensorError> {
     moving(inputs, |units| join(units, axis, &dims))
 }
 
-/// Concatenates inputs whose elements are whole bytes. `dims` are those of the result.
+/// Concatenates inputs with whole-byte elements. `dims` are the dims of the result.
 fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorError> {
     let et = units[0].element_type();
     let mut out = Buffer::<u8>::any(stored_bytes(et, dims)?)?;
@@ -49,7 +49,8 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
             let width = input.size_in_bytes() / outer;
             match input.packed_bytes() {
                 _ if width == 0 => {}
-                // Threads copy pieces of each input of a single row, and otherwise whole rows of all inputs.
+                // With a single row, threads copy pieces of each input; otherwise they copy whole rows of all
+                // inputs.
                 Some(bytes) if outer == 1 => {
                     sharing::in_parts(&mut out[first..][..width], 1, SHARED, |at, to| {
                         to.copy_from_slice(&bytes[at..][..to.len()]);

@@ -360,7 +360,8 @@ mod tests {
     fn fused_functions_equal_separate_ones() {
         let bias = t(&[12, 1, 1]);
         let cases = [
-            // Small; with regions; depthwise; several images and groups larger than the cache; without channels.
+            // Small; with regions; depthwise; several images and groups larger than the cache; without
+            // channels.
             (t(&[2, 3, 5, 6]), t(&[1, 12, 3, 3, 3]), padded(1, 1)),
             (t(&[1, 3, 20, 20]), t(&[1, 12, 3, 3, 3]), padded(8, 8)),
             (t(&[1, 12, 210, 211]), t(&[12, 1, 1, 3, 3]), padded(1, 1)),

@@ -8,7 +8,7 @@ use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError, packing};
 
-/// Runs `$body`, a `Result`, with `$T` as the Rust type of `$et`. Types that are not listed are an error.
+/// Runs `$body`, a `Result`, with `$T` as the Rust type of `$et`. Unlisted types are an error.
 macro_rules! with_type {
     ([$($variant:ident = $rust:ty),*], $et:expr, $T:ident => $body:expr) => {
         match $et {
@@ -54,12 +54,12 @@ fn compute_type(et: ElementType) -> ElementType {
     }
 }
 
-/// Whether elements of `et` are computed in their own type.
+/// Whether elements of `et` are computed in that type.
 pub(crate) fn is_computed_in(et: ElementType) -> bool {
     compute_type(et) == et
 }
 
-/// Converts all inputs, which must have the same type, to the type in which kernels compute.
+/// Converts all inputs, which must have the same type, to their compute type.
 pub(crate) fn widen<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N], TensorError> {
     let mut wide = inputs.map(Tensor::clone);
     let et = wide.first().map_or(Dynamic, Tensor::element_type);
@@ -81,7 +81,7 @@ fn converted(tensor: &Tensor, et: ElementType) -> Result<Tensor, TensorError> {
     Ok(Tensor::clone(&*tensor.memoised(Purpose::Wide, || Ok(tensor.cast(et)?.kept()))?))
 }
 
-/// As [`widen`], but integers become `f64`: for kernels that have no integer form.
+/// As [`widen`], but integers become `f64`: for kernels without an integer form.
 pub(crate) fn widen_real<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor; N], TensorError> {
     let mut wide = widen(inputs)?;
     for tensor in &mut wide {
@@ -92,8 +92,8 @@ pub(crate) fn widen_real<const N: usize>(inputs: [&Tensor; N]) -> Result<[Tensor
     Ok(wide)
 }
 
-/// Runs a kernel that only copies elements on unsigned integers of the same size: strings as indices into a common table,
-/// sub-byte elements as bytes.
+/// Runs a kernel that only copies elements, on unsigned integers of the same size: strings become indices
+/// into a common table, sub-byte elements become bytes.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`] if the inputs differ in type, or the error of the kernel.
@@ -105,7 +105,7 @@ where
         return kernel(&[]);
     };
     inputs.iter().try_for_each(|t| t.expect(et))?;
-    // Errors should name the caller's element type, not the integers.
+    // Errors should name the caller's element type rather than the integer type.
     moved(inputs, et, kernel).map_err(|error| error.with_element_type(et))
 }
 

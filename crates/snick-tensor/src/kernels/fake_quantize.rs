@@ -1,4 +1,4 @@
-//! Fake quantization: floats rounded to a few levels.
+//! Fake quantisation: rounds floats to a few levels.
 
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_run};
@@ -8,17 +8,17 @@ use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::tensor::stored_bytes;
 use crate::{ElementType, PodElement, Tensor, TensorError};
 
-/// The nearest of `levels` equidistant values between `input_low` and `input_high`, moved to between `output_low` and
-/// `output_high`; values outside are clamped. `ranges` are these four, in this order; they broadcast to the dims of
-/// `data` by numpy's rule and have its type.
+/// Rounds elements to the nearest of `levels` equidistant values between `input_low` and `input_high`, and
+/// maps these to `output_low..=output_high`. Values out of range are clamped. `ranges` holds the four ends in
+/// this order; they broadcast to the dims of `data` by numpy's rule and have its type.
 ///
-/// The order of operations matters for elements halfway between two levels. It is that of the OpenVINO runtime for constant
-/// ranges: `round(x * scale + shift) * step + output_low` with a precomputed scale and shift, a fused multiply-add at the
-/// end, and ties to even. NaN counts as low.
+/// The order of operations matters for elements halfway between two levels. It follows the OpenVINO runtime
+/// for constant ranges: `round(x * scale + shift) * step + output_low`, with a precomputed scale and shift, a
+/// final fused multiply-add, and ties to even. NaN maps to the lowest level.
 ///
 /// # Errors
-/// [`TensorError::Argument`] for fewer than two levels, [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`]
-/// for booleans and strings, [`TensorError::ShapeMismatch`].
+/// [`TensorError::Argument`] for fewer than two levels, [`TensorError::TypeMismatch`],
+/// [`TensorError::UnsupportedType`] for booleans and strings, [`TensorError::ShapeMismatch`].
 pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Result<Tensor, TensorError> {
     if levels < 2 {
         return Err(TensorError::argument(format!("has {levels} levels, expected at least 2")));
@@ -48,19 +48,19 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
     quantized.cast(et)
 }
 
-/// A type in which elements are quantised. A range is the four ends of input and output.
+/// An element type that can be quantised. A range is the four ends of input and output.
 trait Quantize: PodElement {
-    /// The rule for a range. `None` if the ends of its input are not in order.
+    /// The rule for a range. `None` if its input ends are swapped.
     fn rule(ranges: [Self; 4], steps: Self) -> Option<Rule<Self>>;
 
     /// Quantises an element by a rule.
     fn by_rule(self, rule: Rule<Self>) -> Self;
 
-    /// Quantises an element by any range, as the operation is defined.
+    /// Quantises an element with any range, by the definition of the operation.
     fn by_definition(self, ranges: [Self; 4], steps: Self) -> Self;
 }
 
-/// A range as the factors and summands that quantise its elements.
+/// A range as precomputed factors and summands.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Rule<T> {
     pub low: T,
@@ -72,20 +72,21 @@ pub(super) struct Rule<T> {
 }
 
 impl Rule<f32> {
-    /// The rule of a range, if [`fake_quantize`] applies it by a rule.
+    /// The rule of a range, if [`fake_quantize`] uses rules for it.
     pub fn new(ranges: [f32; 4], steps: f32) -> Option<Self> {
         f32::rule(ranges, steps)
     }
 
-    /// Whether the rounding errors of [`Rule::level`] and [`Rule::value`] are far smaller than a level.
+    /// Whether the rounding errors of [`Rule::level`] and [`Rule::value`] are far below one level.
     pub fn is_moderate(&self) -> bool {
         self.shift.abs() <= MOST_SHIFT && self.step.is_finite() && self.output_low.is_finite()
     }
 
-    /// The code of an element: the index of its level. There must be at most 256 levels, and the rule must be moderate.
+    /// The code of an element: the index of its level. There must be at most 256 levels and the rule must be
+    /// moderate.
     #[inline(always)]
     pub fn level(self, x: f32) -> u32 {
-        // NaN counts as low.
+        // NaN maps to the lowest level.
         let x = if x > self.low { x } else { self.low };
         let x = if x < self.high { x } else { self.high };
         (x * self.scale + self.shift + INTEGERS).to_bits() & 0xff
@@ -140,7 +141,7 @@ macro_rules! quantize {
 quantize!(f32);
 quantize!(f64);
 
-/// A run of elements with a common range.
+/// A run of elements with the same range.
 struct Line<'a, T> {
     x: &'a [T],
     to: &'a mut [T],
@@ -169,7 +170,7 @@ impl<T: Quantize> Vectorised for Line<'_, T> {
     }
 }
 
-/// Packed data with a common range. Most layers are like that, many of them with few elements.
+/// Packed data with a single range. Most layers are like this, many of them small.
 fn of_one_range<T: Quantize>(data: &Tensor, ranges: [&Tensor; 4], steps: T) -> Result<Tensor, TensorError> {
     let (x, ranges) = (data.units::<T>(), ranges.map(|range| range.units::<T>()[0]));
     let mut out = Buffer::any(x.len())?;
@@ -221,7 +222,7 @@ fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor
 mod tests {
     use super::*;
 
-    /// `x` on as many levels, with the same four ends for all.
+    /// Quantises `x`, with the same ends for input and output.
     fn quantized(x: &[f32], ends: [f32; 4], levels: usize) -> Result<Vec<f32>, TensorError> {
         let x = Tensor::from_vec(&[x.len()], x.to_vec())?;
         let [a, b, c, d] = ends.map(Tensor::scalar);
@@ -240,14 +241,15 @@ mod tests {
     #[test]
     fn ends_that_are_not_apart_or_not_in_order() {
         assert_eq!(quantized(&[-0.5, 0.5, 1.0], [0.5, 0.5, -1.0, 1.0], 256).unwrap(), [-1.0, -1.0, 1.0]);
-        // Between swapped ends the levels fall, outside of them nothing is swapped.
+        // Swapped ends reverse the levels between them, but not the values outside.
         assert_eq!(
             quantized(&[-2.0, -0.5, 0.5, 2.0], [1.0, -1.0, 0.0, 4.0], 5).unwrap(),
             [0.0, 3.0, 1.0, 4.0]
         );
     }
 
-    /// Middles of two levels, with what the runtime gives: neither the nearest level nor the even one as a rule.
+    /// Midpoints between two levels with the runtime's results, which are usually neither the nearest nor the
+    /// even level.
     #[test]
     fn ties_between_levels_depend_on_scale_and_shift() {
         let x = [-0.430_99, -0.146_843_34, 0.279_376_66, 0.847_669_96];

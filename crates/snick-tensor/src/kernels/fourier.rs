@@ -3,8 +3,8 @@
 use crate::kernels::rows::Rows;
 use crate::{ElementType, Tensor, TensorError};
 
-/// Transforms `data` `[.., 2]` of real and imaginary parts along each of `axes`, which must not contain the last axis. The
-/// inverse divides by the size of each axis. Computes in `f64`.
+/// Transforms `data` `[.., 2]` of real and imaginary parts along each of `axes`, which must not contain the
+/// last axis. The inverse divides by the size of each axis. Computes in `f64`.
 ///
 /// # Errors
 /// [`TensorError::Argument`] if the size of the last axis is not 2 or `axes` contains it,

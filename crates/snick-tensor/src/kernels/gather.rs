@@ -9,14 +9,14 @@ use crate::kernels::sharing;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before `axis`, of `indices` after
-/// the first `batch_dims`, and of `data` after `axis`. The first `batch_dims` axes are common to both. Index -1 is the
-/// last element.
+/// `data[.., index, ..]` along `axis` for every index. The result has the dims of `data` before `axis`, then
+/// of `indices` after the first `batch_dims`, then of `data` after `axis`. Both inputs share the first
+/// `batch_dims` axes. Index -1 is the last element.
 ///
 /// # Errors
-/// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`] if batch dims
-/// differ, [`TensorError::Argument`] unless `batch_dims` is at most `axis`, [`TensorError::UnsupportedType`] unless
-/// indices are integers.
+/// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`] if batch
+/// dims differ, [`TensorError::Argument`] unless `batch_dims` is at most `axis`,
+/// [`TensorError::UnsupportedType`] unless indices are integers.
 pub fn gather(
     data: &Tensor,
     indices: &Tensor,
@@ -49,7 +49,7 @@ pub fn gather(
                 .ok_or(TensorError::IndexOutOfRange { index, dim: size })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    // Does not copy the states of a language model whose beams stay in order.
+    // Avoids copying the states of a language model whose beams keep their order.
     if batch_dims == 0 && indices.rank() == 1 && picks.iter().copied().eq(0..size) {
         return Ok(data.clone());
     }
@@ -65,7 +65,7 @@ pub fn gather(
     })
 }
 
-/// As [`gather`], but indices outside of the axis give zeros, unless the axis is empty.
+/// As [`gather`], but indices out of range give zeros, unless the axis is empty.
 ///
 /// # Errors
 /// As [`gather`].
@@ -83,7 +83,7 @@ pub fn gather_or_zeros(
     let inside = -(size as i64)..size as i64;
     let within = |index| if inside.contains(&index) { index.rem_euclid(size as i64) } else { size as i64 };
     let places = indices.to_i64_vec()?.into_iter().map(within).collect();
-    // Indices outside of the axis point to zeros after the data.
+    // Indices out of range point to zeros appended to the data.
     let mut dims = Dims::from_slice(data.dims());
     dims[axis] = 1;
     let data = concat(&[data, &Tensor::zeros(data.element_type(), &dims)?], axis)?;
@@ -109,7 +109,7 @@ fn pick<T: Pod + Send + Sync>(
         let some = |slab: usize, picks: &[usize], to: &mut [T]| {
             let from = &values[slab * size * inner..][..size * inner];
             if inner == 1 {
-                // An assignment: a call would take longer than copying one element.
+                // A call would take longer than copying one element.
                 to.iter_mut().zip(picks).for_each(|(to, &pick)| *to = from[pick]);
             } else {
                 for (to, &pick) in to.chunks_exact_mut(inner).zip(picks) {
@@ -118,7 +118,7 @@ fn pick<T: Pod + Send + Sync>(
             }
         };
         let slab_len = per_batch * inner;
-        // Threads gather parts of a single slab, and otherwise whole slabs.
+        // With a single slab, threads gather parts of it; otherwise they gather whole slabs.
         if slab_len == len {
             sharing::in_parts(&mut out, inner, sharing::ELEMENTS / inner, |first, to| {
                 some(0, &picks[first..], to)

@@ -1,7 +1,7 @@
 //! Resampling along axes: OpenVINO's `Interpolate-4` and `Interpolate-11`.
 //!
-//! Every mode is separable: along one axis, each output element is a weighted sum of a few input elements, its taps.
-//! Nearest is a gather.
+//! All modes are separable: along one axis, each output element is a weighted sum of a few input elements,
+//! its taps. Nearest mode is a gather.
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
@@ -14,16 +14,17 @@ use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
 
-/// Resizes `axes` to `sizes`. `scales` determine the coordinates, and need not be `sizes` over input sizes: OpenVINO
-/// uses the given scales. The caller pads.
+/// Resizes `axes` to `sizes`. `scales` determine the coordinates and may differ from the ratio of output to
+/// input size: OpenVINO uses the given scales. The caller pads.
 ///
-/// Empty tensors are not computed, so any scale is valid. An axis whose size or scale does not change is
-/// left unchanged, regardless of the coordinates. Integers are computed in `f32` and rounded to nearest even; `linear` over
-/// five axes truncates them.
+/// Empty tensors accept any scale. An axis whose size and scale stay the same is copied, regardless of the
+/// coordinate mode. Integers are computed in `f32` and rounded to nearest even; `linear` over five axes
+/// truncates them.
 ///
 /// # Errors
-/// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input axis is empty or a scale
-/// is not positive, [`TensorError::UnsupportedType`] for booleans and strings (nearest takes any type).
+/// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input axis is empty
+/// or a scale is not positive, [`TensorError::UnsupportedType`] for booleans and strings (nearest takes any
+/// type).
 pub fn interpolate(
     input: &Tensor,
     axes: &[usize],
@@ -66,8 +67,8 @@ pub fn interpolate(
     let how = &Interpolate { mode, ..*how };
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
-    // Pillow resizes the last axis first and rounds to integers in between. Nearest does so for a growing image: the last axis
-    // is the slowest to gather along, and the image has the fewest elements at the beginning.
+    // Pillow resizes the last axis first and rounds to integers in between. Nearest mode uses the same order
+    // for growing images: gathering along the last axis is slowest, and the image is smallest at the start.
     if pillow || nearest && scales.iter().any(|&scale| scale > 1.0) {
         lines.reverse();
     }
@@ -84,21 +85,21 @@ pub fn interpolate(
         }
     }
     if !nearest {
-        // The filter over more than two axes truncates.
+        // The filter truncates over more than two axes.
         let round = if how.mode == InterpolateMode::Linear { f32::trunc } else { f32::round_ties_even };
         resized = stored(resized, et, round)?;
     }
     resized.cast(et)
 }
 
-/// Rounds and clamps `f32` values to the range of an integer type.
+/// Rounds `f32` values and clamps them to the range of an integer type.
 fn stored(values: Tensor, et: ElementType, round: fn(f32) -> f32) -> Result<Tensor, TensorError> {
     let Some((lo, hi)) = et.integer_range() else { return Ok(values) };
     let store = |x: f32| round(x).clamp(lo as f32, hi as f32);
     Tensor::from_vec(values.dims(), values.to_f32_vec()?.into_iter().map(store).collect())
 }
 
-/// One axis of an interpolation.
+/// The parameters of one axis.
 struct Line {
     input: usize,
     output: usize,
@@ -189,7 +190,7 @@ fn cubic(d: f32, a: f32) -> f32 {
     }
 }
 
-/// Interpolates one axis, which is not empty. The input is `f32` or `f64`.
+/// Interpolates one non-empty axis of an `f32` or `f64` tensor.
 fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Result<Tensor, TensorError> {
     let mut dims = Dims::from_slice(input.dims());
     dims[axis] = line.output;
@@ -309,7 +310,7 @@ mod tests {
         let found = resize_of_rank(5, &[0.0, 0.0, 7.0, 0.0], 2, soft);
         assert!((found[0] - 7.0 * 0.25 / 1.75).abs() < 1e-6, "{found:?}");
         assert_eq!(resize(&[0.0, 0.0, 7.0, 0.0], 2, soft), [0.0, 3.5]);
-        // The filter is narrower than the distance of two elements where the axis grows.
+        // Where the axis grows, the filter is narrower than the distance between elements.
         let found = resize_of_rank(5, &[1.0, 10.0, 100.0, 1000.0], 7, soft);
         assert_eq!(found, [1.0, 1.0, 10.0, 55.0, 100.0, 1000.0, 1000.0]);
         let corners = Interpolate { coordinates: Coordinates::AlignCorners, ..soft };

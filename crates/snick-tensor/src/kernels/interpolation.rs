@@ -63,7 +63,7 @@ pub struct Interpolate {
 }
 
 impl Coordinates {
-    /// The input coordinate of output `x` of an axis, in 32 bits as the OpenVINO runtime computes it.
+    /// The input coordinate of output `x` of an axis, in 32 bits as in the OpenVINO runtime.
     pub fn source(self, x: usize, scale: f32, input: usize, output: usize) -> f32 {
         let at = x as f32;
         if scale == 1.0 || input == output {

@@ -1,7 +1,7 @@
 //! Functions of one `f32` that the compiler can turn into vector code: no branches, no tables, no calls.
 //!
-//! Bounds are for the relative error over all inputs whose result is a normal number; tests check them. `NaN` gives `NaN`,
-//! and infinities give limits.
+//! Error bounds are relative, over all inputs with a normal result; tests check them. `NaN` gives `NaN`, and
+//! infinities give limits.
 
 use crate::kernels::vectors::{Instructions, multiply_add};
 
@@ -18,15 +18,15 @@ fn polynomial<I: Instructions, const N: usize>(x: f32, coefficients: [f32; N]) -
 /// `e^x`, within 1e-7.
 #[inline(always)]
 pub(crate) fn exp<I: Instructions>(x: f32) -> f32 {
-    // Beyond these the result is 0 or infinite.
+    // Outside this range the result is 0 or infinite.
     let (power, exponent) = power::<I>(x.clamp(-104.0, 89.0));
     // Two factors, so that subnormal results are correct, too.
     let half = exponent >> 1;
     power * two_to(half) * two_to(exponent - half)
 }
 
-/// As [`exp`], but 0 where the result would be nearly subnormal, which is lost in a sum with larger numbers, and infinite
-/// from `2^127.5` on. Some processors take a hundred times as long for subnormal numbers.
+/// As [`exp`], but 0 where the result would be nearly subnormal, which does not matter in a sum with larger
+/// numbers, and infinite from `2^127.5` on. Some processors handle subnormal numbers a hundred times slower.
 #[inline(always)]
 pub(crate) fn exp_or_zero<I: Instructions>(x: f32) -> f32 {
     const LEAST: f32 = -87.0;
@@ -38,7 +38,7 @@ pub(crate) fn exp_or_zero<I: Instructions>(x: f32) -> f32 {
 /// Splits `e^x` into a number near 1 and the exponent of a power of two; `|x|` is at most 128.
 #[inline(always)]
 fn power<I: Instructions>(x: f32) -> (f32, i32) {
-    // Adding this leaves the nearest integer in the low bits.
+    // Adding this rounds to an integer in the low bits.
     const SHIFT: f32 = 12_582_912.0;
     // ln 2 in two parts. The first has so few bits that its products are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
@@ -67,7 +67,7 @@ pub(crate) fn sigmoid<I: Instructions>(x: f32) -> f32 {
 /// The hyperbolic tangent, within 2e-7.
 #[inline(always)]
 pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
-    // Near 0 the other formula cancels; the odd series does not.
+    // Near 0 the other formula cancels, while the odd series does not.
     const SERIES_BELOW: f32 = 0.625;
     let size = x.abs();
     let limit = 1.0 - 2.0 / (exp_or_zero::<I>(2.0 * size) + 1.0);
@@ -81,7 +81,7 @@ pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn exp_m1<I: Instructions>(x: f32) -> f32 {
     let half = tanh::<I>(0.5 * x);
-    // Where the hyperbolic tangent is near 1, the difference from 1 is imprecise, but not needed.
+    // Where the hyperbolic tangent is near 1, its difference from 1 is imprecise, so `exp` is used instead.
     if x < 0.5 { 2.0 * half / (1.0 - half) } else { exp::<I>(x) - 1.0 }
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
         8.392_696e-5,
     ];
     let series = polynomial::<I, 7>(square, series);
-    // The logarithm of the complement to 1.
+    // The logarithm of `1 - erf`.
     let missing = [
         -3.025_418_3e-4,
         1.130_164,

@@ -23,14 +23,14 @@ use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 
-/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row and a 1-D `b` a column,
-/// regardless of the transpose flags, and its axis is dropped from the result.
+/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row and a 1-D `b` a
+/// column, regardless of the transpose flags, and its axis is dropped from the result.
 ///
 /// Transposed views and flags cost nothing. Integers wrap.
 ///
 /// # Errors
-/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], and [`TensorError::ShapeMismatch`] (scalars have no
-/// product).
+/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], and [`TensorError::ShapeMismatch`]
+/// (scalars have no product).
 pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
     let et = a.element_type();
     let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
@@ -171,7 +171,8 @@ fn is_one_matrix(t: &Tensor) -> bool {
 /// Multiplies two matrices into the part of the result that begins at the given element.
 type Multiply<'a, T> = dyn FnMut(usize, &Matrix<T>, &Matrix<T>, &mut [T]) -> Result<(), TensorError> + 'a;
 
-/// Calls `multiply` for each product of a batch; no dim of the result is 0. It is not called if the depth is 0.
+/// Calls `multiply` for each product of a batch; no dim of the result is 0. It is not called if the depth is
+/// 0.
 fn batched<T: PodElement>(
     a: &Tensor,
     b: &Tensor,

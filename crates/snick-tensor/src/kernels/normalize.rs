@@ -9,8 +9,8 @@ use crate::kernels::rows::Blocks;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{Element, Tensor, TensorError};
 
-/// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and variance
-/// are accumulated in `f64`.
+/// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and
+/// variance are accumulated in `f64`.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.
@@ -32,8 +32,9 @@ pub fn mvn(
     })
 }
 
-/// Divides by the root of the sum of squares along `axes`. `eps` is added to the sum ([`EpsMode::InsideSqrt`]) or is
-/// its minimum ([`EpsMode::Max`]). Without axes each element is divided by its absolute value.
+/// Divides by the root of the sum of squares along `axes`. `eps` is added to the sum
+/// ([`EpsMode::InsideSqrt`]) or is its minimum ([`EpsMode::Max`]). Without axes each element is divided by
+/// its absolute value.
 ///
 /// # Errors
 /// As [`mvn`].
@@ -45,7 +46,7 @@ pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> 
     })
 }
 
-/// One number per column of a block. Usually there is one column.
+/// One value per column of a block, usually a single column.
 type Columns = SmallVec<[f64; 4]>;
 
 fn zeros(count: usize) -> Columns {
@@ -65,11 +66,11 @@ impl Scaled for Columns {
 
 /// Sums over a block, for its statistics.
 trait Block {
-    /// Lines.
+    /// The number of lines.
     fn count(&self) -> usize;
-    /// Elements in a line.
+    /// The number of elements in a line.
     fn inner(&self) -> usize;
-    /// For each column, the sum of the differences from its mean or of their squares.
+    /// The sum of each column's differences from its mean, or of their squares.
     fn sums(&self, squared: bool, means: &[f64]) -> Columns;
 }
 
@@ -171,7 +172,8 @@ macro_rules! apply {
 
 apply!(f32 f64);
 
-/// `(x - mean) * factor` of every element. `statistics` returns the means and factors of the columns of a block.
+/// `(x - mean) * factor` of every element. `statistics` returns the means and factors of the columns of a
+/// block.
 fn by_columns(
     input: &Tensor,
     axes: &[usize],

@@ -12,12 +12,12 @@ pub enum PadMode {
     Edge,
     /// Mirrored at the edge element, which is not repeated.
     Reflect,
-    /// Mirrored at the edge, whose element is repeated.
+    /// Mirrored at the edge, repeating the edge element.
     Symmetric,
 }
 
-/// Adds `begin[i]` elements before and `end[i]` after axis `i`; negative counts crop. [`PadMode::Constant`] fills with
-/// `value`, a scalar of the same type, or with zeros.
+/// Adds `begin[i]` elements before and `end[i]` after axis `i`; negative counts crop. [`PadMode::Constant`]
+/// fills with `value`, a scalar of the same type, or with zeros.
 ///
 /// Concatenates views of the input, axis by axis.
 ///
@@ -50,7 +50,8 @@ pub fn pad(
     }
     stored_bytes(input.element_type(), &dims)?;
     let mut padded = input.clone();
-    // The last axis first, while the tensor is small: it adds short runs, outer axes add long ones.
+    // Starts with the last axis, while the tensor is small: padding the last axis copies short runs, padding
+    // outer axes long ones.
     for (axis, (&before, &after)) in begin.iter().zip(end).enumerate().rev() {
         padded = pad_axis(&padded, axis, before, after, mode, &fill)?;
     }

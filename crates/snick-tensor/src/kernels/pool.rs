@@ -1,6 +1,6 @@
-//! The maximum or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
+//! Maximum and average pooling: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 //!
-//! [`PoolAlgorithm`] lists the algorithms; [`PoolAlgorithm::select`] chooses one.
+//! [`PoolAlgorithm`] lists the algorithms, and [`PoolAlgorithm::select`] chooses one.
 
 mod line_sums;
 mod quantized;
@@ -21,15 +21,16 @@ pub use quantized::QuantizedMaxPool;
 /// How windows are reduced.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum PoolAlgorithm {
-    /// Maxima down the columns, then along the rows: `height + width` comparisons instead of `height * width`.
+    /// Maxima down the columns, then along the rows: `height + width` comparisons instead of `height *
+    /// width`.
     SeparableMax,
-    /// Adds the lines of the input, shifted by each tap, in vectors.
+    /// Adds input lines, shifted by each tap, as vectors.
     LineSums,
-    /// Reads window after window. Works for all element types and finds the positions of maxima.
+    /// Reads one window at a time. Supports all element types and finds the positions of maxima.
     WindowByWindow,
 }
 
-/// What is computed of each window.
+/// The reduction of each window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Reduction {
     Max,
@@ -37,15 +38,15 @@ enum Reduction {
 }
 
 impl PoolAlgorithm {
-    /// The first two algorithms visit every tap of a kernel on each axis, also those in the padding. The limit bounds that
-    /// work for kernels far larger than their input.
+    /// The maximum kernel size of the first two algorithms. They visit every tap on each axis, even in the
+    /// padding, so the limit bounds the work for kernels far larger than their input.
     const MAX_KERNEL: usize = 256;
 
-    /// The limit of windows per element of the input, and of maxima between planes and depth: huge padding makes more windows
-    /// than elements, and nobody should wait for those before memory runs out.
+    /// The maximum ratio of windows, and of intermediate maxima, to input elements. Large padding creates
+    /// more windows than elements, and the error for lack of memory should come before long computations.
     const MAX_EXPANSION: usize = 4;
 
-    /// Chooses by type and shape. The first two algorithms are compiled for the vectorised types: `f32` and quantised codes.
+    /// Chooses by type and shape. The first two algorithms are compiled for `f32` and quantised codes only.
     fn select(is_vectorised: bool, reduction: Reduction, grid: &WindowGrid) -> Self {
         let [depth, ..] = grid.axes;
         let [planes, height, width] = grid.out;
@@ -76,8 +77,8 @@ pub fn max_pool(
     let [wide] = widen([input])?;
     if pool.algorithm(&wide, Reduction::Max) == PoolAlgorithm::SeparableMax {
         let values = pool.separable_max(&wide.units::<f32>())?;
-        // The maximum of no elements is the lowest number, that of infinities is not: window by window tells them apart.
-        // A fold, unlike `any`, is vectorised.
+        // The maximum of no elements should be the lowest finite number, not -infinity as here. Only
+        // `WindowByWindow` tells such windows from windows of -infinity. A fold is vectorised, `any` is not.
         if !values.iter().fold(false, |any, &x| any | (x == f32::NEG_INFINITY)) {
             return Tensor::from_buffer(ElementType::F32, &pool.dims, values)?.cast(input.element_type());
         }
@@ -85,8 +86,8 @@ pub fn max_pool(
     Ok(max_pool_indices(input, kernel, window, outputs, 0)?.0)
 }
 
-/// As [`max_pool`], with the position of each maximum: an `i64` index into the input flattened from `axis` on. Of equal
-/// elements the first counts.
+/// As [`max_pool`], with the position of each maximum: an `i64` index into the input, flattened from `axis`
+/// on. Of equal elements, the first counts.
 ///
 /// # Errors
 /// As [`max_pool`], and [`TensorError::AxisOutOfRange`].
@@ -126,9 +127,9 @@ pub fn max_pool_indices(
     Ok((values.cast(et)?, indices))
 }
 
-/// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts as zeros, but not
-/// what a last window with `ceil` rounding reads beyond it. The mean of no elements is `NaN`; that of integers is rounded to
-/// nearest even.
+/// The mean of each window. With `exclude_pad`, it covers only input elements. Otherwise padding counts as
+/// zeros, except positions beyond the padding that `ceil` rounding adds to the last window. The mean of no
+/// elements is `NaN`; integer means are rounded to nearest even.
 ///
 /// # Errors
 /// As [`max_pool`].
@@ -175,9 +176,9 @@ struct Pooling {
     channels: usize,
 }
 
-/// The elements of one window that lie inside a channel.
+/// The elements of a window that are inside a channel.
 struct ElementsInside {
-    /// The position of the first, their distance and their number on each axis.
+    /// The position of the first element, the distance and the number of elements on each axis.
     axes: [(usize, usize, usize); 3],
     /// Elements of the channel on each axis.
     sizes: [usize; 3],
@@ -202,7 +203,7 @@ impl ElementsInside {
         checked_len(&self.axes.map(|(.., count)| count)).unwrap_or(usize::MAX)
     }
 
-    /// Calls `visit` with the index of each in its channel, in order.
+    /// Calls `visit` with the index of each element in its channel, in order.
     fn each(&self, mut visit: impl FnMut(usize)) {
         let [z, y, x] = self.axes;
         for d in 0..z.2 {
@@ -233,7 +234,7 @@ impl Pooling {
         let mut dims = Dims::from_slice(&[*batch, *channels]);
         dims.extend_from_slice(outputs);
         stored_bytes(input.element_type(), &dims)?;
-        // Windows that start beyond the padding are an error; positions of the others do not overflow.
+        // Windows that start beyond the padding are an error; positions in other windows do not overflow.
         let starts_inside = |(axis, &count): (&WindowAxis, &usize)| {
             let last = (count as i128 - 1) * axis.stride as i128 - axis.before as i128;
             count == 0 || last < axis.size as i128 + axis.after.max(0) as i128
@@ -255,7 +256,7 @@ impl Pooling {
         self.channels.saturating_mul(self.grid.windows())
     }
 
-    /// The maxima of volumes: those of each plane, then of these along the depth.
+    /// The maxima of volumes: first of each plane, then along the depth.
     fn separable_max(&self, x: &[f32]) -> Result<Buffer<f32>, TensorError> {
         let ([depth, rows, columns], [planes, height, width]) = (self.grid.axes, self.grid.out);
         let pool = |axes: [WindowAxis; 2], out: [usize; 2], count: usize, x: &[f32]| {
@@ -283,8 +284,8 @@ impl Pooling {
         lines.flat_map(|line| w.iter().map(move |w| line.saturating_mul(*w) as f32)).collect()
     }
 
-    /// Calls `visit(output, start of the channel, elements)` for each window of each channel. Not generic, so that it is
-    /// compiled once for all element types.
+    /// Calls `visit(output, start of the channel, elements)` for each window of each channel. Not generic, so
+    /// that it is compiled once for all element types.
     fn for_each_window(&self, visit: &mut dyn FnMut(usize, usize, &ElementsInside)) {
         let (area, windows) = (self.grid.area(), self.grid.windows());
         if self.len() == 0 {

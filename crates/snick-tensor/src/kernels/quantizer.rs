@@ -1,10 +1,12 @@
 //! Quantises images to the codes of a FakeQuantize, one byte each, and back.
 //!
-//! **Layout.** Quantised images are tensors of `u32` `[N, C / 4, spatial..]`. An element holds the codes of four channels at
-//! one position, the first channel in the lowest byte: the operand of one dot product of bytes. If the number of channels is
-//! not a multiple of four, the last bytes are padding.
+//! **Layout.** Quantised images are `u32` tensors `[N, C / 4, spatial..]`. An element holds the codes of four
+//! channels at one position, the first channel in the lowest byte: the operand of one int8 dot product. If
+//! the number of channels is not a multiple of four, the last bytes are padding.
 //!
-//! **Loop nest**, outer to inner: images and groups of four channels, which threads share; positions.
+//! **Loop nest**, outer to inner: images and groups of four channels; positions.
+//!
+//! **Threads.** Each thread computes some groups.
 
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
@@ -15,24 +17,24 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 /// Channels in an element.
 pub(super) const CHANNELS: usize = 4;
 
-/// The most levels whose codes are bytes.
+/// The maximum number of levels that fits in a byte.
 pub(super) const MAX_LEVELS: usize = 256;
 
 /// The fewest elements that are worth several threads.
 const MIN_SHARED: usize = 1 << 16;
 
-/// A [`fake_quantize`](super::fake_quantize) with at most 256 levels and one range, or one range per channel, that returns
-/// and takes codes: the indices of levels.
+/// A [`fake_quantize`](super::fake_quantize) with at most 256 levels and one range, or one range per channel,
+/// that produces and consumes codes: the indices of levels.
 #[derive(Clone, Debug)]
 pub struct Quantizer {
-    /// By channel. The last one is repeated up to a multiple of four.
+    /// By channel, with the last rule repeated up to a multiple of four.
     rules: Vec<Rule<f32>>,
     channels: usize,
 }
 
 impl Quantizer {
-    /// A quantizer for images with `channels` channels. `None` for more levels, other ranges, and ranges that cannot be applied
-    /// by a scale and a shift.
+    /// A quantizer for images with `channels` channels. `None` for more levels, for other ranges, and for
+    /// ranges that a scale and a shift cannot express.
     pub fn new(ranges: [&Tensor; 4], levels: usize, channels: usize) -> Option<Self> {
         if !(2..=MAX_LEVELS).contains(&levels) || channels == 0 {
             return None;
@@ -58,17 +60,17 @@ impl Quantizer {
         self.channels
     }
 
-    /// Whether greater codes have greater values.
+    /// Whether greater codes represent greater values.
     pub fn is_increasing(&self) -> bool {
         self.rules.iter().all(|rule| rule.step >= 0.0)
     }
 
-    /// The rules of all channels. The last one is repeated up to a multiple of four.
+    /// The rules of all channels, with the last rule repeated up to a multiple of four.
     pub(super) fn rules(&self) -> &[Rule<f32>] {
         &self.rules
     }
 
-    /// The common rule of all channels, if there is one.
+    /// The rule, if all channels share it.
     pub(super) fn uniform(&self) -> Option<Rule<f32>> {
         let first = *self.rules.first()?;
         let parts = |rule: &Rule<f32>| [rule.low, rule.high, rule.step, rule.output_low];
@@ -109,7 +111,8 @@ impl Quantizer {
         Tensor::from_buffer(ElementType::U32, &[batch, groups, height, width], out)
     }
 
-    /// Converts codes back to the values `[N, C, height, width]` that [`fake_quantize`](super::fake_quantize) returns.
+    /// Converts codes back to the values `[N, C, height, width]` that [`fake_quantize`](super::fake_quantize)
+    /// returns.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
@@ -138,7 +141,8 @@ impl Quantizer {
         all.iter().all(|quantizer| quantizer.uniform().is_some() && quantizer.channels == sum.channels)
     }
 
-    /// Adds two quantised images of the same size and quantises the sum. All three have one range for all channels.
+    /// Adds two quantised images of the same size and quantises the sum. All three have one range for all
+    /// channels.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
@@ -171,8 +175,8 @@ fn dims_of(image: &Tensor) -> Result<&[usize; 4], TensorError> {
     image.dims().try_into().map_err(|_| refuse())
 }
 
-/// Calls `each` with the index of every part of `len` elements of the result and the part: on all threads if there is enough
-/// work.
+/// Calls `each` with the index of each part of `len` elements of the result, and the part: on all threads if
+/// there is enough work.
 fn for_each_group<T: Send>(out: &mut [T], len: usize, each: impl Fn(usize, &mut [T]) + Send + Sync) {
     if out.len() >= MIN_SHARED {
         sharing::for_each(out.chunks_mut(len).enumerate(), |(i, part)| each(i, part));
@@ -253,7 +257,7 @@ mod tests {
         Tensor::from_vec(&[2, channels, 5, 7], values).unwrap()
     }
 
-    /// Ranges for each channel.
+    /// Different ranges for each channel.
     fn ranges(channels: usize) -> [Tensor; 4] {
         let low: Vec<f32> = (0..channels).map(|c| -1.1 - c as f32 / 7.0).collect();
         let high: Vec<f32> = (0..channels).map(|c| 1.3 + c as f32 / 5.0).collect();

@@ -20,12 +20,14 @@ fn philox(counter: u64, global_seed: u64, op_seed: u64) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// A tensor of `dims` and the type of `min`, uniformly distributed in `min..max`: the numbers of OpenVINO's
-/// RandomUniform-8 with TensorFlow alignment. Floats except bf16 are generated as f32, i64 within the range of i32 as i32.
+/// A tensor of `dims` and the type of `min`, uniformly distributed in `min..max`: OpenVINO's
+/// `RandomUniform-8` with TensorFlow alignment. Floats except bf16 are generated as f32, and i64 within the
+/// range of i32 as i32.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], [`TensorError::TooLarge`];
-/// [`TensorError::Argument`] if a bound is not a single number, or the lower integer bound is not below the upper one.
+/// [`TensorError::Argument`] if a bound is not a single number, or the lower integer bound is not below the
+/// upper one.
 pub fn random_uniform(
     dims: &[usize],
     min: &Tensor,
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn known_answers() {
-        // From the authors of the generator: all zeros, all ones.
+        // Test vectors by the authors of the generator: all zeros, all ones.
         assert_eq!(philox(0, 0, 0), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
         assert_eq!(
             philox(u64::MAX, u64::MAX, u64::MAX),

@@ -3,13 +3,15 @@
 use crate::buffer::filled;
 use crate::tensor::stored_bytes;
 use crate::{ElementType, Tensor, TensorError};
-/// `start, start + step, ..` up to but not including `stop`, as elements of type `et`. The three are scalars of any
-/// numeric type; if `et` is an integer type they are truncated first.
+/// `start, start + step, ..` up to but not including `stop`, as elements of type `et`. The three are scalars
+/// of any numeric type; if `et` is an integer type they are truncated first.
 ///
-/// Floats are converted to `et` first. Each element is the previous one plus the step, rounded to `et`, as in OpenVINO.
+/// Floats are converted to `et` first. Each element is the previous one plus the step, rounded to `et`, as in
+/// OpenVINO.
 ///
 /// # Errors
-/// [`TensorError::Argument`] unless all are single finite numbers and the step is not 0; [`TensorError::TooLarge`].
+/// [`TensorError::Argument`] unless all are single finite numbers and the step is not 0;
+/// [`TensorError::TooLarge`].
 pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> Result<Tensor, TensorError> {
     let one = |t: &Tensor| match t.len() {
         1 => Ok(()),

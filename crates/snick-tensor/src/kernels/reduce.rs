@@ -36,7 +36,8 @@ pub enum ReduceOp {
 use ReduceOp::*;
 
 impl ReduceOp {
-    /// Reduces along `axes`, which keep size 1 if `keep_dims`. Without axes every element is a group of its own.
+    /// Reduces along `axes`, which keep size 1 with `keep_dims`. Without axes, every element is its own
+    /// group.
     ///
     /// `f32` sums and products are accumulated in `f64`, in row-major order; integers wrap in their own type.
     ///
@@ -88,7 +89,7 @@ trait Reduce: PodElement {
     fn reduce(op: ReduceOp, row: &[Self]) -> Self;
 }
 
-/// The sum. Unlike that of the standard library, it is 0 and not -0 without elements.
+/// The sum, which is 0 without elements; the standard library returns -0.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum, x| sum + x)
 }

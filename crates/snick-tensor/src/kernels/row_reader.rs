@@ -1,7 +1,7 @@
 //! Reads the operands of element-wise functions row by row.
 //!
-//! A row of an operand is its last axis after [collapsing](Strided::collapsed): the longest run of elements with a constant
-//! step.
+//! A row of an operand is its last axis after [collapsing](Strided::collapsed): the longest run of elements
+//! with a constant stride.
 
 use std::ops::Range;
 
@@ -11,23 +11,23 @@ use smallvec::SmallVec;
 use crate::kernels::broadcast::{Run, Strided};
 use crate::layout::Offsets;
 
-/// The most elements in a block: those of a few operands fit into the first-level cache.
+/// The maximum number of elements in a block: one block each of a few operands fits in the L1 cache.
 pub(crate) const BLOCK: usize = 1024;
 
-/// Shorter rows are copied into longer blocks: starting a loop costs more than copying so few elements.
+/// Shorter rows are copied into longer blocks: copying so few elements costs less than starting a loop.
 const SHORT: usize = 64;
 
-/// The most rows in a gathered tile: in a transpose, the elements of adjacent rows share cache lines.
+/// The maximum number of rows in a gathered tile: in a transpose, adjacent rows share cache lines.
 const TILE_ROWS: usize = 16;
 
-/// The most elements in a gathered tile: they fit into the second-level cache.
+/// The maximum number of elements in a gathered tile, which fits in the L2 cache.
 const TILE_ELEMENTS: usize = 1 << 15;
 
-/// Elements of a row that are gathered before those of the next row of the tile.
+/// Elements gathered per row before moving to the next row of the tile.
 const TILE_COLUMNS: usize = 32;
 
-/// How to cut a result: into parts, and each part into blocks, which are computed one by one. For each operand a block lies
-/// within one row or is several whole rows.
+/// How to split a result into parts, and each part into blocks that are computed one at a time. In each
+/// operand, a block is a piece of one row or several whole rows.
 #[derive(Copy, Clone)]
 pub(crate) struct BlockSizes {
     pub part: usize,
@@ -35,7 +35,7 @@ pub(crate) struct BlockSizes {
 }
 
 impl BlockSizes {
-    /// For operands with these row lengths, each of which divides the next larger one.
+    /// Sizes for operands with these row lengths, each a divisor of the next larger one.
     pub fn new(row_lens: impl Iterator<Item = usize> + Clone) -> Self {
         let shortest = row_lens.clone().min().unwrap_or(BLOCK);
         if shortest >= SHORT {
@@ -46,7 +46,7 @@ impl BlockSizes {
         BlockSizes { part, block: BLOCK / short * short }
     }
 
-    /// Readers of these operands can start at every multiple of this, for a result of `len` elements.
+    /// The granularity at which readers of these operands can start, for a result of `len` elements.
     pub fn unit<'a, T: Pod>(self, len: usize, readers: impl Iterator<Item = &'a RowReader<'a, T>>) -> usize {
         let unit = if self.part < len { self.part } else { self.block };
         // A reader gathers whole rows.
@@ -63,8 +63,8 @@ pub(crate) enum Piece<'a, T> {
     Each(&'a [T]),
 }
 
-/// Reads the elements of an operand in row-major order: rows with step 1 in place, rows with step 0 as copies of their
-/// element. Other rows, and short ones, are gathered.
+/// Reads the elements of an operand in row-major order. Rows with step 1 are read in place, rows with step 0
+/// as copies of their element; other rows, and short rows, are gathered.
 pub(crate) struct RowReader<'a, T> {
     /// The rest of the current row.
     row: Run<'a, T>,
@@ -72,15 +72,15 @@ pub(crate) struct RowReader<'a, T> {
     left: usize,
     /// Elements in a row.
     row_len: usize,
-    /// The number of rows to gather together, if their step is neither 0 nor 1.
+    /// The number of rows to gather together if their step is neither 0 nor 1.
     tile_rows: usize,
     /// The starts of the next rows.
     starts: Offsets<'a>,
     /// Elements that cannot be read in place.
     copies: SmallVec<[T; 64]>,
-    /// The gathered elements in `copies` that are not read yet.
+    /// The gathered elements in `copies` that are still unread.
     gathered: Range<usize>,
-    /// The position of the element that `copies` repeats.
+    /// The position of the element that fills `copies`.
     cached: Option<usize>,
 }
 
@@ -109,7 +109,8 @@ impl<'a, T: Pod> RowReader<'a, T> {
         self.row_len
     }
 
-    /// Skips to an element, a multiple of the [unit](BlockSizes::unit) of the operands. Call it before reading.
+    /// Skips to an element, a multiple of the operands' [unit](BlockSizes::unit). Must be called before the
+    /// first read.
     pub fn skip_to(&mut self, element: usize) {
         self.starts.skip_to(element / self.row_len);
         let rest = element % self.row_len;
@@ -138,7 +139,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
         }
     }
 
-    /// As [`RowReader::read`], but does not copy an element that repeats.
+    /// As [`RowReader::read`], but does not copy a repeated element.
     pub fn read_piece(&mut self, len: usize) -> Piece<'_, T> {
         if self.row.step == 0 && len <= self.row_len {
             let Run { data, at, .. } = self.advance(len);
@@ -160,7 +161,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
         row
     }
 
-    /// Reads the next `len` elements, which are equal.
+    /// Reads the next `len` elements, all equal.
     // Not inlined, so that the code for reading in place stays short.
     #[inline(never)]
     fn repeat(&mut self, len: usize) -> &[T] {
@@ -174,7 +175,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
         &self.copies[..len]
     }
 
-    /// Reads the next `len` elements, and gathers all of `rows` whole rows with them.
+    /// Reads the next `len` gathered elements. If none are left, gathers `rows` whole rows first.
     // Not inlined, as above.
     #[inline(never)]
     fn gather(&mut self, rows: usize, len: usize) -> &[T] {
@@ -201,7 +202,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
 
 /// The first `len` elements of `copies`, which grows if necessary.
 fn room<T: Pod>(copies: &mut SmallVec<[T; 64]>, len: usize) -> &mut [T] {
-    // Happens only for the first block, which is the largest. The allocator often has zeroed memory.
+    // Allocates only for the first block, which is the largest. Allocators often have zeroed memory.
     if copies.len() < len {
         *copies = SmallVec::from_elem(T::zeroed(), len);
     }
@@ -213,7 +214,7 @@ mod tests {
     use super::*;
     use crate::layout::Layout;
 
-    /// Reads layouts of the same dims together, and checks what is read of each.
+    /// Reads layouts of the same dims together and checks the elements of each.
     fn check(layouts: &[Layout]) {
         let data: Vec<u32> = (0..200_000).collect();
         let collapsed = |layout: &Layout| Strided { data: (&data[..]).into(), layout: layout.collapse() };
@@ -238,7 +239,7 @@ mod tests {
         check_parts(&operands, sizes, &found);
     }
 
-    /// Reads operands in two parts, whose readers begin in the middle.
+    /// Reads operands in two parts, so that readers also start in the middle.
     fn check_parts(operands: &[Strided<u32>], sizes: BlockSizes, expected: &[Vec<u32>]) {
         let readers = || operands.iter().map(RowReader::new).collect::<Vec<_>>();
         let len = expected[0].len();

@@ -1,4 +1,4 @@
-//! Views a tensor as rows, or as columns of blocks, along a set of axes: for reductions and normalisations.
+//! Views a tensor as rows, or as columns of blocks, along a set of axes, for reductions and normalisation.
 
 use bytemuck::Pod;
 
@@ -7,11 +7,11 @@ use crate::kernels::sharing;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
 
-/// The accumulators of a row. They stay in vector registers.
+/// Accumulators per row, which stay in vector registers.
 pub(crate) const PARTS: usize = 16;
 
-/// Folds a row into [`PARTS`] accumulators: element `i` goes to accumulator `i % PARTS`. The elements of an incomplete last
-/// line go to the last accumulators.
+/// Folds a row into [`PARTS`] accumulators: element `i` goes to accumulator `i % PARTS`. The elements of an
+/// incomplete last line go to the last accumulators.
 #[inline(always)]
 pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn(A, T) -> A) -> [A; PARTS] {
     let (lines, rest) = row.as_chunks::<PARTS>();
@@ -21,7 +21,7 @@ pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn
         parts = std::array::from_fn(|i| step(parts[i], line[i]));
     }
     match row.last_chunk::<PARTS>() {
-        // Reads a whole last line, whose beginning is folded already.
+        // Reads a whole line at the end, skipping the elements that are folded already.
         Some(line) => {
             let known = PARTS - rest.len();
             parts = std::array::from_fn(|i| if i < known { parts[i] } else { step(parts[i], line[i]) });
@@ -31,13 +31,14 @@ pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn
     parts
 }
 
-/// A contiguous tensor with the chosen axes moved to the end: each row is one group of a reduction or normalisation.
+/// A contiguous tensor with the chosen axes moved to the end: each row is one group of a reduction or
+/// normalisation.
 pub(crate) struct Rows {
     /// Contiguous, with the axes in `order`.
     pub tensor: Tensor,
     /// Axis `i` of `tensor` is axis `order[i]` of the original.
     order: Dims,
-    /// The number of other axes.
+    /// The number of remaining axes.
     kept: usize,
 }
 
@@ -58,7 +59,7 @@ impl Rows {
         checked_len(&self.tensor.dims()[self.kept..]).unwrap_or(usize::MAX)
     }
 
-    /// Moves the axes of a tensor laid out like the rows back to their original order.
+    /// Moves the axes of a tensor in the row layout back to their original order.
     pub fn restore(&self, rows: &Tensor) -> Result<Tensor, TensorError> {
         let mut inverse = Dims::from_elem(0, self.order.len());
         for (i, &axis) in self.order.iter().enumerate() {
@@ -68,10 +69,11 @@ impl Rows {
     }
 }
 
-/// A tensor as contiguous blocks of `count` lines of `inner` elements. The elements of a column differ only in the chosen
-/// axes. With `inner` 1 a block is a row.
+/// A tensor as contiguous blocks of `count` lines of `inner` elements. The elements of a column differ only
+/// in the chosen axes. With `inner` 1, a block is a row.
 pub(crate) struct Blocks {
-    /// Its blocks are contiguous, but may have gaps between them: rows of a slice are read without a copy.
+    /// Blocks are contiguous, but may have gaps between them, so that rows of a slice are read without a
+    /// copy.
     pub tensor: Tensor,
     /// The first axis within a block.
     first: usize,
@@ -93,12 +95,12 @@ impl Blocks {
             tensor.layout().check_axis(axis)?;
         }
         let dims = tensor.dims();
-        // Axes of one element do not matter.
+        // Axes of size 1 do not matter.
         let matters = |axis: &usize| dims[*axis] != 1 && axes.contains(axis);
         let chosen: Dims = (0..dims.len()).filter(matters).collect();
         let (first, end) = match (chosen.first(), chosen.last()) {
             (Some(&first), Some(&last)) => (first, last + 1),
-            // Every element is a group of its own, so all of them are one line.
+            // Every element is its own group, so all elements form one line.
             _ => (0, 0),
         };
         let together = (first..end).all(|axis| dims[axis] == 1 || axes.contains(&axis));
@@ -115,8 +117,8 @@ impl Blocks {
         Ok(Blocks { tensor, first, count, inner, moved: None })
     }
 
-    /// Calls `visit` with each block and its part of `to`, which has the same number of elements for each block: on all
-    /// threads if there are many blocks.
+    /// Calls `visit` with each block and the same-sized part of `to` for it, on all threads if there are many
+    /// blocks.
     pub fn each_to<T: Pod + Send + Sync>(&self, to: &mut [T], visit: impl Fn(&[T], &mut [T]) + Sync) {
         if self.tensor.is_empty() || to.is_empty() {
             return;
@@ -144,7 +146,7 @@ impl Blocks {
         self.count.saturating_mul(self.inner).max(1)
     }
 
-    /// Moves the axes of a tensor laid out like the blocks back to their original order.
+    /// Moves the axes of a tensor in the block layout back to their original order.
     pub fn restore(&self, blocks: Tensor) -> Result<Tensor, TensorError> {
         match &self.moved {
             Some(rows) => rows.restore(&blocks),

@@ -5,8 +5,8 @@ use crate::buffer::filled;
 use crate::layout::checked_len;
 use crate::{PodElement, Tensor, TensorError};
 
-/// Element `i` along `axis` is the sum of the elements up to `i`; `exclusive` leaves out `i` itself, and `reverse` sums from
-/// the end. Integers wrap.
+/// Element `i` along `axis` becomes the sum of the elements up to `i`. `exclusive` excludes element `i`, and
+/// `reverse` sums from the end. Integers wrap.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] for booleans and strings; memory.
@@ -21,7 +21,7 @@ pub fn running_sum(
     let summed = match et {
         F64 => run(input, axis, exclusive, reverse, |a: f64, b| a + b)?,
         _ if et.is_float() => run(&input.cast(F32)?, axis, exclusive, reverse, |a: f32, b| a + b)?,
-        // Wrapping sums of 64 bits are right for every narrower type.
+        // A wrapping 64-bit sum is correct for every narrower type.
         _ if et.is_integer() => run(&input.cast(I64)?, axis, exclusive, reverse, i64::wrapping_add)?,
         element_type => return Err(TensorError::UnsupportedType { element_type }),
     };

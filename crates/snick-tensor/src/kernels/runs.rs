@@ -1,7 +1,7 @@
 //! Copies runs of elements, for gathers and scatters.
 //!
-//! A *run* is a sequence of consecutive elements in row-major order. Elements are copied as bits, so all types are
-//! supported, including strings and sub-byte types.
+//! A *run* is a sequence of consecutive elements in row-major order. Elements are copied as bits, so all
+//! types are supported, including strings and sub-byte types.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,10 +41,12 @@ fn out_of_range() -> TensorError {
     TensorError::argument("a run is out of range for its tensor")
 }
 
-/// Concatenates runs of `run` elements of `source` to a tensor of `dims`. `starts` are row-major positions.
+/// Concatenates runs of `run` elements of `source` to a tensor with dims `dims`. `starts` are row-major
+/// positions.
 ///
 /// # Errors
-/// [`TensorError::TooLarge`]; [`TensorError::Argument`] if the runs do not fill `dims` or lie outside `source`.
+/// [`TensorError::TooLarge`]; [`TensorError::Argument`] if the runs do not fill `dims` or lie outside
+/// `source`.
 pub fn gather_runs(
     source: &Tensor,
     dims: &[usize],
@@ -71,8 +73,8 @@ pub fn gather_runs(
     Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
 }
 
-/// Replaces runs of `run` elements of `base`: the one at row-major position `starts[i]` by run `i` of `updates`. If runs
-/// overlap, the last one wins.
+/// Replaces runs of `run` elements of `base`: run `i` of `updates` goes to row-major position `starts[i]`. If
+/// runs overlap, the last one wins.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`]; [`TensorError::Argument`] if a run lies outside a tensor.

@@ -16,16 +16,17 @@ pub enum Reduction {
     Min,
     /// The maximum.
     Max,
-    /// The mean of all updates of the position and, with `use_init`, of the original element; integers round down.
+    /// The mean of all updates of the position and, with `use_init`, of the original element; integers round
+    /// down.
     Mean,
 }
 
-/// Combines each element `updates[i]` with the element of `base` at row-major position `starts[i]`. Without `use_init`
-/// the original elements at updated positions are ignored.
+/// Combines each element `updates[i]` with the element of `base` at row-major position `starts[i]`. Without
+/// `use_init`, the original elements at updated positions are ignored.
 ///
 /// # Errors
-/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] if a position
-/// lies outside `base` or the numbers of positions and updates differ.
+/// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`] for strings, [`TensorError::Argument`] if
+/// a position lies outside `base` or the numbers of positions and updates differ.
 pub fn scatter_reduce(
     base: &Tensor,
     starts: &[usize],

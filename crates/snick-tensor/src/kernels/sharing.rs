@@ -1,5 +1,5 @@
-//! Distributes work among the threads of the rayon pool that a kernel is called in. Outside of a pool, or without the
-//! feature `threads`, the calling thread does all of it.
+//! Distributes work among the threads of the current rayon pool. Outside a pool, or without the feature
+//! `threads`, the calling thread does all the work.
 
 use std::convert::Infallible;
 #[cfg(feature = "threads")]
@@ -13,11 +13,11 @@ use crate::Pool;
 /// The fewest elements to compute or move that are worth a thread.
 pub(crate) const ELEMENTS: usize = 1 << 14;
 
-/// As [`ELEMENTS`], multiplications of a convolution.
+/// As [`ELEMENTS`], in multiply-adds of a convolution.
 #[cfg(feature = "kernels")]
 pub(crate) const PRODUCTS: usize = 1 << 17;
 
-/// Whether this thread belongs to a pool of several.
+/// Whether this thread belongs to a pool with several threads.
 pub(crate) fn is_shared() -> bool {
     #[cfg(feature = "threads")]
     return rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1;
@@ -33,8 +33,8 @@ fn threads() -> usize {
     1
 }
 
-/// The size of the parts that `len` units are split into: at least `least`, and otherwise a few parts per thread. All units
-/// if there is one thread.
+/// The size of the parts that `len` units are split into: at least `least`, otherwise a few parts per thread.
+/// With one thread, a single part holds all units.
 pub(crate) fn part(len: usize, least: usize) -> usize {
     /// Several parts per thread, so that fast threads can take more of them.
     const EACH: usize = 3;
@@ -98,8 +98,8 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
     parts.try_for_each(each)
 }
 
-/// Splits `all` into parts of whole units of `unit` elements, and calls `some` with the index of the first unit of each part
-/// and the part: on all threads if there are more than `least` units.
+/// Splits `all` into parts, each a multiple of `unit` elements, and calls `some` with the index of the part's
+/// first unit and the part: on all threads if there are more than `least` units.
 pub(crate) fn in_parts<T: Pod>(
     all: &mut [T],
     unit: usize,
@@ -129,8 +129,8 @@ fn in_parts_of_bytes(
     }
 }
 
-/// Calls `each` with every number below `count`. Not generic, so that rayon's code is compiled once. All threads allocate
-/// from the buffer pool of the calling one.
+/// Calls `each` with every number below `count`. Not generic, so that rayon's code is compiled once. All
+/// threads allocate from the calling thread's buffer pool.
 #[cfg(feature = "threads")]
 fn on_all_threads(count: usize, each: &(dyn Fn(usize) + Sync)) {
     use rayon::prelude::*;

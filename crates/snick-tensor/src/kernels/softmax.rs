@@ -8,7 +8,8 @@ use crate::kernels::rows::{Blocks, fold_in_parts};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best, run_baseline};
 use crate::{Element, Tensor, TensorError};
 
-/// `e^x` along an axis, divided by its sum. The maximum is subtracted first, so nothing overflows.
+/// The exponentials along an axis, divided by their sum. The maximum is subtracted first, so nothing
+/// overflows.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.
@@ -16,7 +17,7 @@ pub fn softmax(input: &Tensor, axis: usize) -> Result<Tensor, TensorError> {
     along(input, axis, false)
 }
 
-/// The logarithm of [`softmax`], more precise than taking it afterwards.
+/// The logarithm of [`softmax`], more precise than a separate logarithm.
 ///
 /// # Errors
 /// As [`softmax`].
@@ -36,7 +37,7 @@ fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> 
     .cast(et)
 }
 
-/// A block. Each column is a softmax of its own.
+/// A block, in which each column is a separate softmax.
 struct Block<'a, T> {
     from: &'a [T],
     to: &'a mut [T],

@@ -1,18 +1,19 @@
 //! Writes large results past the caches, with streaming (non-temporal) stores.
 //!
-//! To store a part of a cache line, the processor reads the line first. A large result leaves the cache before anybody reads
-//! it, so these reads double its memory traffic for nothing. Streaming stores write whole lines without reading them.
+//! To store part of a cache line, the processor first reads the line. A large result is evicted before it is
+//! used, so these reads only double its memory traffic. Streaming stores write whole lines without reading
+//! them.
 
 use std::ops::Range;
 
 use crate::kernels::vectors::{CacheLine, Fence, Instructions, prefetch};
 use crate::layout::Offsets;
 
-/// Results of at least this size in bytes are streamed: more than a core's share of any cache. Smaller ones should stay in
-/// the cache for their reader.
+/// The minimum size of a streamed result in bytes: more than a core's share of any cache. Smaller results
+/// should stay in the cache for their consumer.
 pub(crate) const LARGE: usize = 16 << 20;
 
-/// Lines that are collected before they are streamed: few enough for the first-level cache.
+/// Lines collected before they are streamed: few enough for the L1 cache.
 const BLOCK: usize = 2;
 
 /// Contiguous lines between prefetches.
@@ -20,13 +21,13 @@ const AT_ONCE: usize = 16;
 
 /// A result with elements of `N` bytes that is written in order.
 pub(crate) struct Stream<'a, const N: usize> {
-    /// The part that is not written yet. It begins with the elements in the block.
+    /// The unwritten part, starting with the elements in `block`.
     rest: &'a mut [[u8; N]],
-    /// The number of elements before the first whole line of `rest`. They are stored normally.
+    /// The number of elements before the first whole line of `rest`, which are stored normally.
     unaligned: usize,
-    /// Elements that wait for a whole block.
+    /// Elements collected for the next block.
     block: [CacheLine; BLOCK],
-    /// Elements in the block.
+    /// The number of elements in `block`.
     filled: usize,
     fence: Fence,
 }
@@ -41,7 +42,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         Stream { rest: result, unaligned, block: [CacheLine::default(); BLOCK], filled: 0, fence: Fence }
     }
 
-    /// Writes the next `len` elements. `is_backward` writes whole blocks in descending order.
+    /// Writes the next `len` elements. With `is_backward`, whole blocks are written in descending order.
     #[inline(always)]
     pub fn write<I: Instructions>(
         &mut self,
@@ -68,7 +69,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         self.write_each::<I>(rest..len, from);
     }
 
-    /// Writes less than a block, element by element.
+    /// Writes less than a block, one element at a time.
     #[inline(always)]
     fn write_each<I: Instructions>(&mut self, mut range: Range<usize>, from: &impl Elements<N>) {
         while !range.is_empty() {
@@ -82,7 +83,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// The number of elements before the next one that begins a block.
+    /// The number of elements up to the next block boundary.
     #[inline(always)]
     fn begun(&self) -> usize {
         match self.filled {
@@ -91,8 +92,8 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// The memory for the next elements: at least one and at most `most`, unless that is 0. The caller must pass the number
-    /// of written elements to [`Stream::written`].
+    /// Memory for the next elements: at least one and at most `most`, unless `most` is 0. The caller must
+    /// pass the number of written elements to [`Stream::written`].
     #[inline(always)]
     fn room(&mut self, most: usize) -> &mut [[u8; N]] {
         match self.unaligned {
@@ -105,7 +106,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Advances by `len` elements of that memory.
+    /// Advances past `len` written elements.
     #[inline(always)]
     fn written<I: Instructions>(&mut self, len: usize) {
         if self.unaligned > 0 {
@@ -121,7 +122,8 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Copies contiguous elements, whole lines without the block, and prefetches as many of those `ahead`.
+    /// Copies contiguous elements, bypassing the block for whole lines, and prefetches the same number from
+    /// `ahead`.
     #[inline(always)]
     pub fn copy<I: Instructions>(&mut self, from: &[[u8; N]], ahead: &mut RowsAhead<N>) {
         let (begun, from) = from.split_at(self.begun().min(from.len()));
@@ -136,7 +138,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         self.copy_piece::<I>(rest);
     }
 
-    /// Copies elements of one block.
+    /// Copies elements into one block.
     #[inline(always)]
     fn copy_piece<I: Instructions>(&mut self, from: &[[u8; N]]) {
         if !from.is_empty() {
@@ -162,8 +164,8 @@ impl<const N: usize> Drop for Stream<'_, N> {
     }
 }
 
-/// Elements that a [`Stream`] writes. A trait instead of a closure, because its functions must be inlined into kernels to
-/// use their instruction set.
+/// The elements that a [`Stream`] writes. A trait instead of a closure, because its functions must be inlined
+/// into kernels to use their instruction set.
 pub(crate) trait Elements<const N: usize> {
     /// The element with this index.
     fn get(&self, index: usize) -> [u8; N];
@@ -172,29 +174,29 @@ pub(crate) trait Elements<const N: usize> {
     fn copy_to(&self, first: usize, to: &mut [[u8; N]]);
 }
 
-/// The prefetch distance in bytes. The processor itself prefetches contiguous memory, but cannot know where the next row
-/// begins.
+/// The prefetch distance in bytes. The processor prefetches contiguous memory, but cannot predict the start
+/// of the next row.
 const AHEAD: usize = 1 << 14;
 
-/// Prefetches the rows that are copied next. All have the same length.
+/// Prefetches the rows that are copied next, all of the same length.
 pub(crate) struct RowsAhead<'a, const N: usize> {
     source: &'a [[u8; N]],
     /// The starts of the rows.
     rows: Offsets<'a>,
-    /// The distance of copied elements in the source.
+    /// The distance between copied elements in the source.
     step: usize,
-    /// The elements of the source that a row spans.
+    /// The source elements that a row spans.
     width: usize,
-    /// The position of the next element, and the number of elements that its row spans from there on.
+    /// The position of the next element, and the remaining span of its row.
     at: usize,
     left: usize,
 }
 
 impl<'a, const N: usize> RowsAhead<'a, N> {
-    /// Starts [`AHEAD`] bytes after the start of the first of `rows`, which have `len` elements with a distance of `step`.
-    /// Prefetches nothing if a cache line holds several copied elements but mostly others: the processor prefetches such
-    /// lines itself, and each yields little.
-    // Called once per copy, so it is compiled once and not into every kernel.
+    /// Starts [`AHEAD`] bytes after the first of `rows`, which have `len` elements at a distance of `step`.
+    /// If each cache line holds several copied elements but mostly others, prefetches nothing: the processor
+    /// prefetches such lines itself, and each contributes little.
+    // Called once per copy, so there is no need to inline it into every kernel.
     #[inline(never)]
     pub fn new(source: &'a [[u8; N]], mut rows: Offsets<'a>, len: usize, step: usize) -> Self {
         let step = if (3..size_of::<CacheLine>() / N).contains(&step) { 0 } else { step };
@@ -212,7 +214,7 @@ impl<'a, const N: usize> RowsAhead<'a, N> {
         let mut count = count * self.step;
         while count > 0 && self.left > 0 {
             let some = count.min(self.left);
-            // Elements that are far apart have a line of their own; the lines between are skipped.
+            // Elements that are far apart have a line each; the lines between them are skipped.
             for at in (self.at..self.at + some).step_by((size_of::<CacheLine>() / N).max(self.step)) {
                 prefetch(self.source.as_ptr().wrapping_add(at));
             }
@@ -240,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Rows of all lengths, filled and copied alternately, from a start that may be within a line.
+    /// Rows of all lengths, filled and copied alternately. The start may be inside a line.
     struct Rows<'a, const N: usize>(&'a [[u8; N]], &'a mut [[u8; N]]);
 
     impl<const N: usize> Vectorised for Rows<'_, N> {

@@ -9,18 +9,18 @@ use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::layout::{Layout, Offsets};
 use crate::{ElementType, Tensor, packing};
 
-/// The side of the square blocks of a transpose: source and result of a block stay in the cache.
+/// The block size of a transpose on both axes: source and result of a block stay in the cache.
 const BLOCK: usize = 32;
 
-/// This many elements of any type fill whole bytes.
+/// This many elements of any type are a whole number of bytes.
 const BIT_GROUP: usize = 8;
 
 thread_local! {
     static PARTS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The bytes that this thread has packed so far from views of a part of their storage, such as slices: the cost of slices
-/// that are not read in place.
+/// The bytes that this thread has packed so far from partial views of a storage, such as slices: the cost of
+/// slices that are not read in place.
 pub fn packed_parts() -> u64 {
     PARTS.get()
 }
@@ -59,7 +59,7 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
 /// The fewest bytes that are worth a thread.
 const SHARED: usize = 1 << 17;
 
-/// Runs [`Copy`] on all threads if there is much to copy.
+/// Runs [`Copy`], on all threads for large copies.
 fn copy<const N: usize>(walk: &Layout, bytes: &[u8], packed: &mut [u8]) {
     let count = walk.dims.first().copied().unwrap_or(1);
     let row = packed.len() / count;
@@ -83,8 +83,8 @@ fn repeat_bits(et: ElementType, packed: &mut [u8], len: usize, value: u8) {
     (whole..len).for_each(|index| packing::set(et, packed, index, value));
 }
 
-/// Packs a view whose elements are whole bytes, in row-major order. Each index of the axes before `axis` starts a new row of
-/// `pitch` bytes.
+/// Packs a view with whole-byte elements in row-major order. Each index of the axes before `axis` starts a
+/// new row of `pitch` bytes.
 pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: usize) {
     let (outer, inner) = tensor.layout().split(axis);
     let (outer, inner) = (outer.collapse(), inner.collapse());
@@ -128,7 +128,7 @@ impl<const N: usize> Vectorised for CopyApart<'_, N> {
 
 /// Copies the elements of `walk` (collapsed, not empty) to `packed`, in order.
 ///
-/// Elements are arrays of bytes, because weights in a mapped file may be unaligned.
+/// Elements are byte arrays, because weights in a mapped file may be unaligned.
 struct Copy<'a, const N: usize> {
     walk: &'a Layout,
     bytes: &'a [u8],
@@ -160,7 +160,7 @@ fn copy_rows<I: Instructions, const N: usize>(
     };
     let last = outer.len();
     let step = walk.strides[last];
-    // It is a transpose if an outer axis has a smaller stride than the last one.
+    // A transpose has an outer axis with a smaller stride than the last axis.
     let near = (0..last)
         .filter(|&axis| walk.strides[axis] != 0)
         .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
@@ -183,7 +183,7 @@ fn copy_rows<I: Instructions, const N: usize>(
         match step {
             1 => stream.copy::<I>(&source[start..start + inner], &mut ahead),
             _ => {
-                // Reads are in ascending order, which processors prefetch best.
+                // Ascending reads are prefetched best.
                 let row = Row { source, start, step, instructions: PhantomData::<I> };
                 stream.write::<I>(inner, step < 0, &row, &mut ahead);
             }
@@ -191,7 +191,7 @@ fn copy_rows<I: Instructions, const N: usize>(
     }
 }
 
-/// The elements from `start` on, with a distance of `step`.
+/// The elements from `start` on, at a distance of `step`.
 struct Row<'a, I, const N: usize> {
     source: &'a [[u8; N]],
     start: usize,
@@ -218,7 +218,7 @@ impl<I: Instructions, const N: usize> Elements<N> for Row<'_, I, N> {
     }
 }
 
-/// Copies one row: the elements from `at` on, with a distance of `step`.
+/// Copies one row: the elements from `at` on, at a distance of `step`.
 #[inline(always)]
 fn copy_row<I: Instructions, const N: usize>(
     source: &[[u8; N]],
@@ -228,7 +228,7 @@ fn copy_row<I: Instructions, const N: usize>(
 ) {
     let Some(gaps) = row.len().checked_sub(1) else { return };
     let other = at.wrapping_add_signed(gaps as isize * step);
-    // Exactly the elements of the row, which makes further bounds checks unnecessary.
+    // Slicing to exactly the row makes further bounds checks unnecessary.
     let stretch = &source[at.min(other)..at.max(other) + 1];
     match step {
         0 => row.fill(stretch[0]),
@@ -238,7 +238,8 @@ fn copy_row<I: Instructions, const N: usize>(
                 *to = *unit;
             }
         }
-        // In pairs, which the compiler reads as vectors. At the end of the data the last element has no pair.
+        // Copies in pairs, which the compiler reads as vectors. At the end of the data, the last element may
+        // lack a pair.
         2 => match source.get(at..at + 2 * row.len()) {
             Some(pairs) => copy_even::<I, N>(pairs, row),
             None => {
@@ -279,7 +280,7 @@ fn copy_blocks<I: Instructions, const N: usize>(
     let last = walk.dims.len() - 1;
     let (rows, columns) = (walk.dims[near], walk.dims[last]);
     let (row_step, column_step) = (walk.strides[near], walk.strides[last]);
-    // The stride in `packed` of the axis `near`.
+    // The stride of the axis `near` in `packed`.
     let row_size: usize = walk.dims[near + 1..].iter().product();
 
     let mut rest = walk.clone();

@@ -1,12 +1,12 @@
-//! Removes subnormal numbers, which some processors multiply a hundred times as slowly.
+//! Removes subnormal numbers, which slow down multiplication a hundredfold on some processors.
 
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor};
 
-/// Replaces the subnormal numbers of an `f32` tensor by zeros. `None` if there are none, or for another type.
+/// Replaces the subnormal numbers of an `f32` tensor by zeros. `None` if there are none or the type differs.
 ///
-/// Training pushes useless weights towards 0, and in some models half of them are subnormal. Their contribution to a sum of
-/// products is lost in rounding. OpenVINO flushes them, too.
+/// Training pushes unused weights towards 0, and in some models half of them are subnormal. Rounding a sum of
+/// products loses their contribution. OpenVINO flushes them, too.
 pub fn without_subnormals(tensor: &Tensor) -> Option<Tensor> {
     if tensor.element_type() != ElementType::F32 {
         return None;
@@ -27,7 +27,8 @@ impl Vectorised for AnySubnormal<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) -> bool {
-        // The magnitude as an integer minus 1, so that 0 becomes the largest: the minimum of a block shows whether it has any.
+        // The magnitude as an integer, minus 1, wraps 0 to the largest value. So the minimum of a block shows
+        // whether it contains a subnormal number.
         const LEAST_NORMAL: u32 = f32::MIN_POSITIVE.to_bits() - 1;
         let place = |x: &f32| x.abs().to_bits().wrapping_sub(1);
         self.0.chunks(1024).any(|block| block.iter().map(place).fold(u32::MAX, u32::min) < LEAST_NORMAL)

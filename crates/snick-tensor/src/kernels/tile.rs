@@ -3,8 +3,8 @@
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// The input, repeated along each axis: a strided copy of a broadcast view. The shorter of dims and `repeats` is padded
-/// with 1 at the front.
+/// Repeats the input along each axis: a strided copy of a broadcast view. The shorter of dims and `repeats`
+/// is padded with 1 at the front.
 ///
 /// # Errors
 /// [`TensorError::TooLarge`].

@@ -15,12 +15,12 @@ pub enum Order {
     Index,
 }
 
-/// Which of equal elements comes first.
+/// Which of two equal elements comes first.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Ties {
-    /// The one with the lower index.
+    /// The element with the lower index.
     Lower,
-    /// The one that a heap yields whose root is the worst of the best elements so far.
+    /// The element that heap selection yields first, with the worst selected element at the root.
     Heap,
 }
 
@@ -28,8 +28,8 @@ pub enum Ties {
 /// the largest.
 ///
 /// # Errors
-/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`], [`TensorError::Argument`] if the axis has fewer
-/// than `k` elements.
+/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`], [`TensorError::Argument`] if the axis
+/// has fewer than `k` elements.
 pub fn top_k_indices(
     tensor: &Tensor,
     axis: usize,
@@ -150,7 +150,7 @@ fn heap_select(line: &mut Vec<usize>, k: usize, worse: impl Fn(usize, usize) -> 
     line.truncate(k);
 }
 
-/// Sifts the item at `root` down: swaps it with its worst child while that one is worse.
+/// Sifts down the item at `root`: swaps it with its worst child while that child is worse.
 fn sink(heap: &mut [usize], root: usize, worse: &impl Fn(usize, usize) -> bool) {
     let mut at = root;
     loop {

@@ -1,8 +1,8 @@
 //! Compiles kernels for several instruction sets and chooses the best at run time.
 //!
-//! A kernel is a type that implements [`Vectorised`]: loops that are generic over [`Instructions`]. Most are plain loops
-//! that the compiler vectorises; where it does not do that well, they use [`Vector`]s, which are registers. Each kernel is
-//! compiled once per instruction set: for the architecture's baseline, AVX2 and AVX-512.
+//! A kernel is a type that implements [`Vectorised`]: loops generic over [`Instructions`]. Most are plain
+//! loops that the compiler vectorises; where it does so poorly, kernels use [`Vector`]s, which are registers.
+//! Each kernel is compiled once per instruction set: the architecture's baseline, AVX2 and AVX-512.
 //!
 //! | call | runs a kernel with |
 //! |---|---|
@@ -11,9 +11,10 @@
 //! | [`dispatch_int8_dot`] | AVX-512 VNNI if this machine has it, otherwise the baseline |
 //! | [`run_baseline`] | the baseline, compiled once: for rare kernels |
 //!
-//! Soundness: only the module `x86` can name the types whose instructions a processor may lack. Kernels receive them as
-//! type parameters, from the unsafe functions `x86::avx512`, `x86::avx512_vnni` and `x86::avx2`, which enable the
-//! instructions. [`dispatch_on`] and [`dispatch_int8_dot`] call these after detecting what the processor has.
+//! Soundness: only the module `x86` can name the types whose instructions a processor may lack. Kernels
+//! receive them as type parameters, from the unsafe functions `x86::avx512`, `x86::avx512_vnni` and
+//! `x86::avx2`, which enable the instructions. [`dispatch_on`] and [`dispatch_int8_dot`] call these after
+//! detecting what the processor has.
 #![allow(unsafe_code)]
 
 #[cfg(feature = "kernels")]
@@ -38,7 +39,7 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The best that this machine has.
+    /// The best instruction set of this machine.
     pub fn best() -> Self {
         #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
         {
@@ -60,43 +61,43 @@ pub(crate) trait Instructions {
     type F32: Vector<f32>;
     /// A vector of `f64`.
     type F64: Vector<f64>;
-    /// A vector of [`I8x4Dot`], with as many lanes as that of `f32`.
+    /// A vector of [`I8x4Dot`], with as many lanes as [`Instructions::F32`].
     type I8x4Dots: Vector<I8x4Dot>;
     /// The instruction set.
     const ISA: Isa;
     /// Whether [`f32::mul_add`] is one instruction.
     const FUSED: bool;
-    /// Selects lanes of a vector of `f32`.
+    /// A mask that selects lanes of a vector of `f32`.
     type Mask: Copy;
 
-    /// The mask of the lanes whose bits are set, the lowest for the first.
+    /// The mask that selects the lanes whose bits are set. The lowest bit is the first lane.
     fn mask(bits: u16) -> Self::Mask;
 
-    /// Copies `from` to cache lines of the same total size with streaming stores, if there are any. Other threads see
-    /// the result once the fence is dropped.
+    /// Copies `from` to cache lines of the same total size, with streaming stores if the instruction set has
+    /// them. Other threads see the result once the fence is dropped.
     ///
     /// # Panics
     /// If the sizes differ.
     fn stream(from: &[u8], to: &mut [CacheLine], fence: &Fence);
 
-    /// Looks up one code per lane in a table: bits `SHIFT..SHIFT + 4` of each byte. Returns zeros if there are fewer codes
-    /// than lanes.
+    /// Looks up one code per lane, bits `SHIFT..SHIFT + 4` of its byte, in a table. Returns zeros if there
+    /// are fewer codes than lanes.
     fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32;
 
-    /// Converts one byte per lane. Returns zeros if there are fewer bytes than lanes.
+    /// Converts one byte per lane to `f32`. Returns zeros if there are fewer bytes than lanes.
     fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> Self::F32;
 
-    /// Loads the lanes that `lanes` selects from a row. Returns zeros if the row is shorter than the one that `lanes` was
-    /// made for.
+    /// Loads the selected lanes from a row. Returns zeros if the row is shorter than the row that `lanes` was
+    /// built for.
     fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [Self::F32; N];
 
     /// Whether the sign bits of all lanes are set.
     fn all_negative(values: Self::F32) -> bool;
 
-    /// Stores as many of the first lanes as `to` has elements.
+    /// Stores the first `to.len()` lanes, or all lanes if `to` is longer.
     fn store_first(values: Self::F32, to: &mut [f32]);
 
-    /// Lanes 0, 2, 4 and so on of `low`, followed by those of `high`.
+    /// Lanes 0, 2, 4 and so on of `low`, then of `high`.
     fn even_lanes(low: Self::F32, high: Self::F32) -> Self::F32;
 
     /// Converts sums to floats.
@@ -110,7 +111,7 @@ pub(crate) trait Instructions {
         Self::F32::load(&floats)
     }
 
-    /// Rounds to integers, ties to even. Values must have at most 30 bits.
+    /// Rounds to integers, ties to even. Values must fit in 30 bits.
     #[inline(always)]
     fn round_to_i32(values: Self::F32) -> Self::I8x4Dots {
         let (mut floats, mut integers) = ([0.0f32; 16], [I8x4Dot::default(); 16]);
@@ -141,8 +142,8 @@ pub(crate) trait Instructions {
         [Self::F32::load(&less), Self::F32::load(&greater)]
     }
 
-    /// Clamps signed integers to bytes and packs them. In every group of four lanes, lane `l` receives the four bytes of
-    /// `integers[l]`.
+    /// Clamps signed integers to bytes and packs them. In each group of four lanes, lane `l` receives the
+    /// four bytes of `integers[l]`.
     #[inline(always)]
     fn saturate_to_u8(integers: [Self::I8x4Dots; 4]) -> Self::I8x4Dots {
         let mut lanes = [I8x4Dot::default(); 16];
@@ -158,8 +159,8 @@ pub(crate) trait Instructions {
         Self::I8x4Dots::load(&lanes)
     }
 
-    /// Unpacks one code from each byte: `(byte >> SHIFT ^ flipped) & MASK`. Returns zeros if there are fewer bytes than a
-    /// vector has.
+    /// Unpacks one code from each byte: `(byte >> SHIFT ^ flipped) & MASK`. Returns zeros if there are fewer
+    /// bytes than in a vector.
     #[inline(always)]
     fn unpack_codes<const SHIFT: u32, const MASK: u8>(
         bytes: &[u8],
@@ -173,7 +174,7 @@ pub(crate) trait Instructions {
         Self::I8x4Dots::load(&codes)
     }
 
-    /// Transposes the 4 x 4 bytes of every group of four lanes.
+    /// Transposes the 4x4 bytes of each group of four lanes.
     #[inline(always)]
     fn transpose_bytes(rows: Self::I8x4Dots) -> Self::I8x4Dots {
         let mut lanes = [I8x4Dot::default(); 16];
@@ -194,20 +195,20 @@ pub(crate) trait Instructions {
     }
 }
 
-/// Selects the lanes of `N` vectors that lie within a row; the others are loaded as zeros. Vector `i` begins at element
-/// `first + i` of the row: the operands of the taps of a convolution.
+/// Selects the lanes of `N` vectors that are inside a row; other lanes load zeros. Vector `i` begins at
+/// element `first + i` of the row: the operands of the taps of a convolution.
 #[derive(Copy, Clone)]
 pub(crate) struct LaneMasks<M, const N: usize> {
-    /// The element in the first lane of the first vector, which may lie before the row.
+    /// The row element in the first lane of the first vector; negative before the row.
     first: isize,
-    /// The lanes that lie in the row.
+    /// The lanes inside the row.
     masks: [M; N],
     /// Elements in the row.
     len: usize,
 }
 
 impl<M, const N: usize> LaneMasks<M, N> {
-    /// For a row of `len` elements, from element `first` on.
+    /// The masks for a row of `len` elements, from element `first` on.
     pub fn new<I: Instructions<Mask = M>>(first: isize, len: usize) -> Self {
         let is_inside = |at: isize| usize::try_from(at).is_ok_and(|at| at < len);
         let bit = |at: usize, lane: u32| {
@@ -243,10 +244,10 @@ impl Drop for Fence {
     }
 }
 
-/// Operand or result of a dot product of four bytes: four bytes, or the `i32` that sums their products.
+/// An operand or the result of an int8 dot product: four bytes, or the `i32` sum of their products.
 ///
-/// [`Vector::multiply_add`] is `vpdpbusd`: it adds the products of the four signed bytes of `self` with the four unsigned
-/// bytes of `b` to the integer `c`, and wraps.
+/// [`Vector::multiply_add`] is `vpdpbusd`: it multiplies the four signed bytes of `self` by the four unsigned
+/// bytes of `b` and adds the products to the integer `c`, wrapping.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub(crate) struct I8x4Dot(pub u32);
@@ -267,7 +268,8 @@ impl I8x4Dot {
     }
 }
 
-/// A vector register. The compiler also vectorises plain loops, but does not reliably keep two dozen sums in registers.
+/// A vector register. The compiler vectorises plain loops, too, but does not reliably keep two dozen sums in
+/// registers.
 pub(crate) trait Vector<T>: Copy {
     /// The number of elements.
     const LANES: usize;
@@ -278,7 +280,7 @@ pub(crate) trait Vector<T>: Copy {
     /// Loads the first elements of `from`, or zeros if there are fewer elements than lanes.
     fn load(from: &[T]) -> Self;
 
-    /// Stores all lanes at the beginning of `to`; does nothing if `to` is too short.
+    /// Stores all lanes at the start of `to`. Does nothing if `to` is too short.
     fn store(self, to: &mut [T]);
 
     /// `self * b + c`.
@@ -288,8 +290,8 @@ pub(crate) trait Vector<T>: Copy {
     fn plus(self, b: Self) -> Self;
 }
 
-/// A kernel that is compiled for several instruction sets. [`Vectorised::run`] and all functions that its inner loops
-/// call must be `#[inline(always)]`, because only inlined code uses the instruction set.
+/// A kernel that is compiled for several instruction sets. [`Vectorised::run`] and all functions that its
+/// inner loops call must be `#[inline(always)]`, because only inlined code uses the instruction set.
 pub(crate) trait Vectorised {
     /// The result.
     type Output;
@@ -312,7 +314,7 @@ pub(crate) fn prefetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// Transposes a 4 x 4 matrix.
+/// Transposes a 4x4 matrix.
 #[inline(always)]
 pub(crate) fn transpose_4x4<T: bytemuck::Pod>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
@@ -342,7 +344,7 @@ pub(crate) fn dispatch_best<W: Vectorised>(work: W) -> W::Output {
     dispatch_on(Isa::best(), work)
 }
 
-/// Runs a kernel with the baseline, so that a rare kernel is compiled once only.
+/// Runs a kernel with the baseline, so that a rarely used kernel is compiled only once.
 pub(crate) fn run_baseline<W: Vectorised>(work: W) -> W::Output {
     work.run::<Baseline>()
 }
@@ -363,7 +365,7 @@ pub(crate) fn dispatch_on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     work.run::<Baseline>()
 }
 
-/// Whether this machine has an instruction for dot products of bytes.
+/// Whether this machine has int8 dot products.
 #[cfg(feature = "kernels")]
 pub(crate) fn has_int8_dot() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -372,7 +374,8 @@ pub(crate) fn has_int8_dot() -> bool {
     false
 }
 
-/// Runs a kernel of [`I8x4Dot`] products: with AVX-512 VNNI if this machine has it, otherwise with the baseline.
+/// Runs a kernel of [`I8x4Dot`] products with AVX-512 VNNI if this machine has it, and otherwise with the
+/// baseline.
 #[cfg(feature = "kernels")]
 pub(crate) fn dispatch_int8_dot<W: Vectorised>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
@@ -383,16 +386,16 @@ pub(crate) fn dispatch_int8_dot<W: Vectorised>(work: W) -> W::Output {
     work.run::<Baseline>()
 }
 
-/// Runs a kernel on [`base::Portable16`], the portable twin of AVX-512 VNNI with the same results to the bit.
+/// Runs a kernel on [`base::Portable16`], the portable version of AVX-512 VNNI, with bit-identical results.
 #[cfg(all(test, feature = "kernels"))]
 pub(crate) fn run_portable<W: Vectorised>(work: W) -> W::Output {
     work.run::<base::Portable16>()
 }
 
-/// Element types of the kernels that exist once per function, such as the element-wise ones.
+/// Element types of kernels that are compiled once per function, such as element-wise kernels.
 pub(crate) trait Number: bytemuck::Pod {
-    /// Runs a kernel with the best instruction set for types that models compute much in, otherwise with the baseline,
-    /// which saves two copies of each function.
+    /// Runs a kernel: with the best instruction set for types that models use heavily, and otherwise with the
+    /// baseline, which saves two copies of each function.
     fn dispatch<W: Vectorised>(work: W) -> W::Output;
 }
 
@@ -418,7 +421,7 @@ pub(crate) fn multiply_add<I: Instructions>(a: f32, b: f32, c: f32) -> f32 {
     if I::FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Numbers that matrices are multiplied in.
+/// Element types of matrix products.
 #[cfg(feature = "kernels")]
 pub(crate) trait MultiplyAdd: bytemuck::Pod + Default {
     /// `self * b + c`: rounded once if the instruction set has fused multiply-add; integers wrap.
@@ -509,7 +512,7 @@ mod tests {
         }
     }
 
-    /// Dot products of two lists, added to a third one.
+    /// Adds the dot products of two lists to a third.
     struct Products<'a>([&'a [I8x4Dot]; 3], &'a mut [I8x4Dot]);
 
     impl Vectorised for Products<'_> {

@@ -70,7 +70,7 @@ impl Window {
                 "has {rank} spatial axes, expected one to three with an entry for each"
             )));
         }
-        // No real model comes near it, and positions below it do not overflow.
+        // No real model comes near this, and positions below it do not overflow.
         const LIMIT: usize = 1 << if usize::BITS < 64 { 28 } else { 40 };
         (0..rank)
             .map(|i| {
@@ -111,7 +111,7 @@ pub(crate) struct WindowAxis {
 }
 
 impl WindowAxis {
-    /// Stands for the axes that an input with fewer than three spatial axes lacks.
+    /// Replaces an axis when the input has fewer than three spatial axes.
     pub const ABSENT: WindowAxis =
         WindowAxis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
 
@@ -121,7 +121,7 @@ impl WindowAxis {
         (output * self.stride + tap * self.dilation) as isize - self.before
     }
 
-    /// The position that a tap reads, unless it is padding.
+    /// The position that a tap reads, or `None` for padding.
     #[inline(always)]
     pub fn inside(&self, output: usize, tap: usize) -> Option<usize> {
         usize::try_from(self.position(output, tap)).ok().filter(|&i| i < self.size)
@@ -138,14 +138,15 @@ impl WindowAxis {
         self.taps_before(output, 0)..self.taps_before(output, self.size as isize)
     }
 
-    /// The number of taps of a window that read the input or its padding, but nothing beyond.
+    /// The number of taps of a window that read the input or its padding, but nothing beyond the padding.
     pub fn padded_taps(&self, output: usize) -> usize {
         let inside = self.taps_inside(output);
         let end = self.taps_before(output, self.size as isize + self.after).max(inside.end);
         end - self.taps_before(output, -self.before).min(inside.start)
     }
 
-    /// The windows among `outputs` in which a tap reads the input, and the position it reads in the first of them.
+    /// The windows among `outputs` in which a tap reads the input, and the position it reads in the first of
+    /// them.
     pub fn outputs_inside(&self, tap: usize, outputs: usize) -> Option<(Range<usize>, usize)> {
         let first = self.position(0, tap);
         let low = if first >= 0 { 0 } else { first.unsigned_abs().div_ceil(self.stride) };
@@ -158,14 +159,14 @@ impl WindowAxis {
 
 /// All windows over an input, on exactly three axes.
 ///
-/// Axes of one element under a kernel of one are dropped and [`WindowAxis::ABSENT`] takes the first places, so that the last
-/// axis, along which kernels vectorise, is as long as possible.
+/// Axes of size 1 under a kernel of size 1 are dropped and replaced by leading [`WindowAxis::ABSENT`] axes,
+/// so that the last axis, along which kernels vectorise, is as long as possible.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct WindowGrid {
     pub axes: [WindowAxis; 3],
     /// The number of windows on each axis.
     pub out: [usize; 3],
-    /// Which spatial axis of the input each of the three is.
+    /// The spatial axis of the input behind each of the three axes.
     pub spatial_axes: [Option<usize>; 3],
 }
 
@@ -203,7 +204,7 @@ impl WindowGrid {
         self.axes.iter().any(|axis| axis.before > 0 || axis.after > 0)
     }
 
-    /// Whether windows slide over two axes only.
+    /// Whether windows slide over only two axes.
     pub fn is_flat(&self) -> bool {
         self.spatial_axes[0].is_none()
     }

@@ -11,7 +11,8 @@ use crate::kernels::vectors::{I8x4Dot, has_int8_dot};
 use crate::kernels::window::{Window, WindowGrid};
 use crate::{ElementType, Tensor, TensorError};
 
-/// A convolution of the codes of a [`Quantizer`] with [`QuantizedFilters`], followed by a [`QuantizedEpilogue`].
+/// A convolution of the codes of a [`Quantizer`] with [`QuantizedFilters`], followed by a
+/// [`QuantizedEpilogue`].
 ///
 /// The result has the codes that [`convolution`](super::convolution) of floats would give, although float
 /// sums round at each step. The exact sum decides, unless it is so close to the middle between two codes that

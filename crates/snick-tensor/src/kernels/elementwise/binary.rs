@@ -41,8 +41,10 @@ impl BinaryOp {
     /// Applies the function to every pair of elements, with broadcasting.
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for booleans and strings,
-    /// [`TensorError::ShapeMismatch`], and [`TensorError::DivisionByZero`] if an integer is divided by a zero in `b`.
+    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for booleans and
+    /// strings,
+    /// [`TensorError::ShapeMismatch`], and [`TensorError::DivisionByZero`] if an integer is divided by a zero
+    /// in `b`.
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
         let computed = |a: &Tensor, b: &Tensor| match self {
@@ -57,7 +59,8 @@ impl BinaryOp {
         computed(&a, &b)?.cast(et)
     }
 
-    /// Powers of `f32` whose scalar exponent has a special form in [`Arithmetic::pow`], with a loop for that form.
+    /// Powers of `f32` whose scalar exponent has a special form in [`Arithmetic::pow`], in a loop compiled
+    /// for that form.
     fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
         let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
         if !are_real || b.len() != 1 {
@@ -127,7 +130,7 @@ macro_rules! with_fusable {
 
 pub(super) use with_fusable;
 
-/// Runs `$body` with `$f` as the function `$op` of two `$t`: the body is compiled for each function.
+/// Runs `$body` with `$f` as the function `$op` of two `$t`. The body is compiled once per function.
 macro_rules! with_function {
     ($op:expr, $t:ty, $f:ident => $body:expr) => {{
         use $crate::kernels::elementwise::binary::with_fusable;
@@ -146,7 +149,7 @@ fn has_near_remainders(a: &Tensor, b: &Tensor) -> bool {
     are_real && remainder::are_near(&a.units::<f32>(), &b.units::<f32>())
 }
 
-/// Arithmetic that never panics: integers wrap, and callers refuse zero divisors.
+/// Arithmetic that never panics: integers wrap, and callers reject zero divisors.
 pub(super) trait Arithmetic: PodElement + Number {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;

@@ -22,8 +22,8 @@ impl BitwiseOp {
     /// Applies the function to every pair of elements, with broadcasting.
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] unless they are integers or
-    /// boolean, [`TensorError::ShapeMismatch`].
+    /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] unless they are
+    /// integers or boolean, [`TensorError::ShapeMismatch`].
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
         b.expect(et)?;
@@ -56,7 +56,7 @@ pub fn bitwise_not(input: &Tensor) -> Result<Tensor, TensorError> {
     if input.element_type() == Boolean {
         return super::logical_not(input);
     }
-    // Narrowing wraps: the low bits are those of the type.
+    // Narrowing keeps the low bits, which are the bits of the type.
     let wide = input.cast(I64)?;
     let turned = wide.values::<i64>()?.iter().map(|x| !x).collect();
     Tensor::from_vec(input.dims(), turned)?.cast(input.element_type())

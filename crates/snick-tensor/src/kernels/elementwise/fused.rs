@@ -1,7 +1,7 @@
 //! Fused element-wise functions: one pass over memory for several of them.
 //!
-//! All functions are applied to a block of elements while it is in the first-level cache, and the result overwrites the first
-//! input if nobody else owns it. The results equal those of the functions one at a time.
+//! All functions are applied to one block of elements while it is in the L1 cache. The result overwrites the
+//! first input if nothing else owns it. The results are bit-identical to applying one function at a time.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor, TensorError};
 
-/// A function of elements.
+/// An element-wise function.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum ElementFunction {
     /// A function of one input.
@@ -26,19 +26,19 @@ pub enum ElementFunction {
 }
 
 impl ElementFunction {
-    /// Whether it can be a [`Stage`]: it has a vector form, and an element of the result depends only on the inputs at the
-    /// same position.
+    /// Whether the function can be a [`Stage`]: it has a vector form, and an element of the result depends
+    /// only on the inputs at the same position.
     pub fn is_fusable(self) -> bool {
         match self {
             Self::Unary(op) => vector_unary::apply(op, &[], &mut []),
-            // The choice of an algorithm for remainders depends on all elements.
+            // Remainders choose their algorithm by all elements.
             Self::Binary(op) => !matches!(op, BinaryOp::Mod | BinaryOp::FloorMod),
         }
     }
 }
 
-/// A function of the current value: the first input, or the result of the previous stage. `T` is the other input of a binary
-/// function, which broadcasts to the value.
+/// A function of the current value: the first input, or the result of the previous stage. `T` is the other
+/// input of a binary function, which broadcasts to the value.
 #[derive(Copy, Clone, Debug)]
 pub enum Stage<T> {
     /// `f(value)`
@@ -100,13 +100,13 @@ pub struct FusedElementwise<'a> {
 }
 
 impl<'a> FusedElementwise<'a> {
-    /// Fuses stages, the first of which reads `x`. `None` if one pass over `x` cannot compute them: another input is larger,
-    /// an input is not `f32`, or a function is not [fusable](ElementFunction::is_fusable).
+    /// Fuses stages, of which the first reads `x`. `None` if one pass over `x` cannot compute them: another
+    /// input is larger, an input is not `f32`, or a function is not [fusable](ElementFunction::is_fusable).
     pub fn new(x: &Tensor, stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
         Self::of_dims(x.dims(), stages).filter(|_| is_f32(x))
     }
 
-    /// As [`FusedElementwise::new`], for `f32` values that do not exist yet.
+    /// As [`FusedElementwise::new`], for `f32` values that are not computed yet.
     pub(crate) fn of_dims(dims: &[usize], stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
         let mut others = SmallVec::new();
         for other in stages.iter().filter_map(Stage::other) {
@@ -115,7 +115,8 @@ impl<'a> FusedElementwise<'a> {
         stages.iter().all(|stage| stage.function().is_fusable()).then_some(Self { stages, others })
     }
 
-    /// Whether pieces of rows of this length can be computed: the other inputs are contiguous or constant along each row.
+    /// Whether the stages can be applied to pieces of rows of this length: each other input must be
+    /// contiguous or constant along a row.
     pub(crate) fn has_rows_of(&self, len: usize) -> bool {
         self.others.iter().all(|other| {
             let [last, step] = last_axis(other);
@@ -123,7 +124,7 @@ impl<'a> FusedElementwise<'a> {
         })
     }
 
-    /// Applies the stages in place to a piece of a row that begins at element `first`.
+    /// Applies the stages in place to a piece of a row that starts at element `first`.
     pub(crate) fn on_piece(&self, first: usize, values: &mut [f32]) {
         let starts: SmallVec<[_; 4]> =
             self.others.iter().map(|other| other.layout.offset_of(first)).collect();
@@ -155,7 +156,7 @@ impl<'a> FusedElementwise<'a> {
         Tensor::from_buffer(ElementType::F32, x.dims(), out)
     }
 
-    /// The pass over the first input, which is in the memory of the result unless it is in `from`.
+    /// One pass over the first input, which is in `from` or already in the memory of the result.
     fn pass(&self, from: Option<&Strided<f32>>, to: &mut [f32]) {
         let readers = || Readers {
             from: from.map(RowReader::new),
@@ -175,7 +176,7 @@ impl<'a> FusedElementwise<'a> {
         });
     }
 
-    /// Computes the next elements block by block: all stages while a block is in the first-level cache.
+    /// Computes the next elements block by block: all stages while a block is in the L1 cache.
     fn blocks(&self, readers: &mut Readers, BlockSizes { part, block }: BlockSizes, to: &mut [f32]) {
         for values in to.chunks_mut(part).flat_map(|part| part.chunks_mut(block)) {
             if let Some(from) = &mut readers.from {
@@ -203,7 +204,7 @@ const SHARED: usize = 1 << 15;
 
 /// The readers of the inputs.
 struct Readers<'a> {
-    /// The reader of the first input; `None` if that is in the memory of the result.
+    /// The reader of the first input; `None` if the result's memory holds it.
     from: Option<RowReader<'a, f32>>,
     /// The readers of the other inputs, in the order of the stages.
     others: SmallVec<[RowReader<'a, f32>; 4]>,
@@ -220,7 +221,7 @@ impl Readers<'_> {
     }
 }
 
-/// A block of values for all stages, and the other inputs of the stages in order.
+/// A block of values for all stages, and the stages' other inputs in order.
 struct Block<'a> {
     stages: &'a [Stage<&'a Tensor>],
     others: &'a [Piece<'a, f32>],
@@ -256,7 +257,7 @@ impl Vectorised for Block<'_> {
     }
 }
 
-/// Replaces each value by `f` of it and the other element at the same position.
+/// Replaces each value by `f` of it and the other input's element at the same position.
 #[inline(always)]
 fn update(values: &mut [f32], others: Piece<f32>, f: impl Fn(f32, f32) -> f32) {
     match others {
@@ -301,7 +302,7 @@ mod tests {
         let expected = one_by_one(x, stages);
         let fused = FusedElementwise::new(x, stages).unwrap();
         assert_eq!(fused.run(x.clone()).unwrap(), expected, "{stages:?}");
-        // Overwrites a copy that nobody else owns.
+        // Overwrites a copy with a single owner.
         let own = UnaryOp::Negative.apply(&UnaryOp::Negative.apply(x).unwrap()).unwrap();
         let place = own.storage().bytes().as_ptr();
         let found = fused.run(own).unwrap();

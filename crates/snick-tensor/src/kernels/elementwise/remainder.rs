@@ -1,9 +1,9 @@
-//! Remainders of floats without the loop over bits that the general case needs.
+//! Float remainders without the bit-by-bit loop of the general case.
 
-/// Whether [`near`] is exact for all pairs of a number of `a` and one of `b`. It is for quotients up to 2^28: then an `f64`
-/// holds the product of divisor and quotient exactly.
+/// Whether [`near`] is exact for every element of `a` with every element of `b`. It is exact for quotients up
+/// to 2^28, because an `f64` then holds the product of divisor and quotient exactly.
 pub(super) fn are_near(a: &[f32], b: &[f32]) -> bool {
-    // Without the sign, bits are ordered like the numbers, and values that are not finite come last.
+    // Without the sign, bits compare like the numbers, and non-finite values are largest.
     let size = |x: &f32| x.to_bits() & (u32::MAX >> 1);
     let largest = a.iter().map(size).fold(0, u32::max);
     let least = b.iter().map(size).fold(u32::MAX, u32::min);

@@ -1,4 +1,4 @@
-//! Selects one of two elements.
+//! Selects one of two elements by a condition.
 
 use bytemuck::Pod;
 
@@ -10,7 +10,7 @@ use crate::kernels::vectors::{Instructions, Isa, Vectorised, dispatch_best, disp
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// `then` where `condition` is true, `otherwise` elsewhere; all three broadcast.
+/// `then` where `condition` is true and `otherwise` elsewhere. All three broadcast.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`] unless the condition is boolean and the others of one type,
@@ -43,7 +43,7 @@ fn choose<T: Pod + Send + Sync>(
     for_each_run(layouts, |[c, y, n], [cs, ys, ns], len| {
         let (condition, yes, no) = (condition.run(c, cs), yes.run(y, ys), no.run(n, ns));
         let row = SelectRow { condition, yes, no, to: &mut out[next..next + len] };
-        // Only elements of this size are frequent in models. Kernels for all sizes would be large.
+        // Models mostly use elements of this size; kernels for every size would be large.
         if size_of::<T>() == 4 {
             dispatch_best(row)
         } else {

@@ -12,8 +12,8 @@ use crate::{ElementType, Tensor, TensorError};
 impl UnaryOp {
     /// Applies the function to every element. The result has the type and dims of the input.
     ///
-    /// Functions that map integers to integers are exact; others compute in `f64` and round, except `Exp`, `Log` and
-    /// `Sin`, which truncate, as OpenVINO's reference does.
+    /// Functions that map integers to integers are exact; others compute in `f64` and round, except `Exp`,
+    /// `Log` and `Sin`, which truncate, as OpenVINO's reference does.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] for booleans and strings.
@@ -61,7 +61,7 @@ impl UnaryOp {
     }
 }
 
-/// Numbers that have all unary functions.
+/// Number types with all unary functions.
 trait Unary: Sized {
     fn unary(op: UnaryOp, values: &[Self]) -> Vec<Self>;
 }
@@ -160,8 +160,8 @@ macro_rules! integer {
                     }
                     _ => {
                         let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();
-                        // The OpenVINO runtime rounds to even, wraps negative values of unsigned types, and converts
-                        // NaN to the least number.
+                        // The OpenVINO runtime rounds to even, wraps negative values of unsigned types, and
+                        // converts NaN to the least number.
                         let whole = |y: f64| match y.round_ties_even() {
                             y if y < 0.0 && <$t>::MIN == 0 => (y as i64) as $t,
                             y if y.is_nan() => <$t>::MIN,

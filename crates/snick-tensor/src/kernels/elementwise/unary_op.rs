@@ -1,6 +1,6 @@
 //! The functions of one number, by name.
 
-/// A function of one number. The formulas are those of the OpenVINO operation set.
+/// A function of one number, with the formula of the OpenVINO operation set.
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[allow(missing_docs)] // The names are the functions.
 pub enum UnaryOp {
@@ -65,7 +65,7 @@ pub enum UnaryOp {
         alpha: f64,
         beta: f64,
     },
-    /// Clamped; NaN stays. The bounds of integers are rounded inwards.
+    /// Clamps to a range and keeps NaN. The bounds of integers are rounded inwards.
     Clamp {
         min: f64,
         max: f64,

@@ -5,13 +5,13 @@ use crate::kernels::extremum::clamp;
 use crate::kernels::math;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 
-/// Writes the function of each element of `from` to `to`, which has the same length. Returns `false` and writes nothing if the
-/// function has no vector form.
+/// Writes the function of each element of `from` to `to`, a slice of the same length. Returns `false` and
+/// writes nothing if the function has no vector form.
 pub(super) fn apply(op: UnaryOp, from: &[f32], to: &mut [f32]) -> bool {
     dispatch_best(Apply { op, elements: (from, to) })
 }
 
-/// Elements and the place of their results.
+/// Input elements and the place for their results.
 pub(super) trait Elements {
     /// Applies `f` to each element.
     fn each(self, f: impl Fn(f32) -> f32);

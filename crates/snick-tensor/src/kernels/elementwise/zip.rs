@@ -22,8 +22,8 @@ pub(super) fn zip<A: Number, R: Pod + Send + Sync>(
 /// Computes all elements of a result from the operands.
 type PairKernel<'f, A, R> = dyn FnMut(&mut [RowReader<A>; 2], &mut [R]) + 'f;
 
-/// A tensor of type `et` whose elements `fill` computes from those of two others, with broadcasting. Does not depend on the
-/// function of a [`zip`], so that it is compiled once for many functions.
+/// A tensor of type `et` whose elements `fill` computes from two tensors, with broadcasting. Independent of
+/// the function of [`zip`], so that it is compiled once for many functions.
 fn zip_rows<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,
@@ -35,7 +35,7 @@ fn zip_rows<A: Number, R: Pod + Send + Sync>(
         false => broadcast_dims(a.dims(), b.dims())?,
     };
     stored_bytes(et, &dims)?;
-    // The product of the other sizes may overflow if a size is 0.
+    // If a size is 0, the product of the others may overflow.
     let count = if dims.contains(&0) { 0 } else { dims.iter().product() };
     let mut out = Buffer::<R>::any(count)?;
     if count > 0 {

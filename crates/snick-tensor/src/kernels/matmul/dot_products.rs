@@ -225,7 +225,8 @@ fn halved<T: Gemm, const LEN: usize, const HALF: usize>(all: [T; LEN]) -> [T; HA
     half
 }
 
-/// Adds the first `LEN` products of two rows to the sums, if there are that many, and returns the rest of the rows.
+/// Adds the first `LEN` products of two rows to the sums, if there are that many, and returns the rest of the
+/// rows.
 #[inline(always)]
 fn add_first<'a, I: Instructions, T: Gemm, const LEN: usize>(
     mut sums: [T; LEN],

@@ -1,8 +1,15 @@
-//! Sums of windows by adding whole lines of the input, as in the pooling kernels of XNNPACK.
+//! Window sums computed by adding whole input lines.
 //!
-//! Loop nest: channel, row of windows, tap in depth and height, tap in width, window. Tensors are `[channel, spatial..]`,
-//! contiguous. The sums of a row of windows stay in the nearest cache; a tap adds every `stride`-th element of one line to
-//! them, in vectors. The taps of each sum are added in their order. Threads take channels.
+//! **Source.** The pooling kernels of XNNPACK.
+//!
+//! **Loop nest**, outer to inner: channel; row of windows; tap in depth and height; tap in width; window. A
+//! tap adds every `stride`-th element of one line to the sums, as vectors. The taps of each sum are added in
+//! order.
+//!
+//! **Layout.** Tensors are contiguous `[channel, spatial..]`. The sums of a row of windows stay in the L1
+//! cache.
+//!
+//! **Threads.** Each thread computes some channels.
 
 use smallvec::SmallVec;
 
@@ -10,7 +17,7 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::kernels::window::WindowGrid;
 
-/// Writes the sum of the elements inside each window of `x` to `sums`.
+/// Writes the sum of the input elements in each window of `x` to `sums`.
 pub(super) fn line_sums(grid: &WindowGrid, x: &[f32], sums: &mut [f32]) {
     let area = grid.area();
     sharing::in_parts(sums, grid.windows(), sharing::ELEMENTS / area.max(1), |first, sums| {
@@ -58,7 +65,7 @@ impl Vectorised for LineSums<'_> {
 fn add(sums: &mut [f32], from: &[f32], stride: usize) {
     match stride {
         1 => sums.iter_mut().zip(from).for_each(|(sum, &x)| *sum += x),
-        // The compiler vectorises a stride that it knows.
+        // The compiler vectorises strides known at compile time.
         2 => {
             let (pairs, last) = from.as_chunks::<2>();
             let (paired, rest) = sums.split_at_mut(sums.len().min(pairs.len()));

@@ -1,4 +1,4 @@
-//! The maxima of windows over quantised codes, four channels at a time: [`SeparableMax`] over `u8x4` elements.
+//! Maximum pooling of quantised codes, four channels at a time: [`SeparableMax`] over `u8x4` elements.
 
 use super::separable_max::SeparableMax;
 use super::{PoolAlgorithm, Reduction};
@@ -8,22 +8,22 @@ use crate::kernels::vectors::I8x4Dot;
 use crate::kernels::window::{Window, WindowGrid};
 use crate::{ElementType, Tensor, TensorError};
 
-/// A [`max_pool`](super::max_pool) of images of quantised codes. The order of codes is that of their values, so the maximum
-/// code is that of the maximum value.
+/// A [`max_pool`](super::max_pool) of images of quantised codes. Codes are ordered like their values, so the
+/// maximum code represents the maximum value.
 #[derive(Clone, Debug)]
 pub struct QuantizedMaxPool {
     grid: WindowGrid,
     /// Height and width of the input and of the output.
     input: [usize; 2],
     output: [usize; 2],
-    /// By group of four channels: the exclusive or with this reverses the order of the codes whose minimum is pooled. Empty if
-    /// there are none.
+    /// By group of four channels: an XOR with this reverses the order of codes in channels that need the
+    /// minimum. Empty if there are no such channels.
     reversal: Vec<u32>,
 }
 
 impl QuantizedMaxPool {
-    /// The pool of images whose spatial sizes are `spatial` with `outputs` windows on each axis. `None` if a window has no
-    /// element inside, or if [`PoolAlgorithm::select`] has no algorithm for codes.
+    /// The pool of images with spatial dims `spatial`, with `outputs` windows on each axis. `None` if a
+    /// window contains no element or if [`PoolAlgorithm::select`] has no algorithm for codes.
     pub fn new(spatial: [usize; 2], kernel: &[usize], window: &Window, outputs: &[usize]) -> Option<Self> {
         let axes = window.axes(&spatial, kernel).ok()?;
         let output: [usize; 2] = outputs.try_into().ok()?;
@@ -37,7 +37,7 @@ impl QuantizedMaxPool {
         is_supported.then_some(Self { grid, input: spatial, output, reversal: Vec::new() })
     }
 
-    /// The same with the minimum in some channels.
+    /// The same pool, with the minimum in some channels.
     #[must_use]
     pub fn with_minimum_in(mut self, channels: &[bool]) -> Self {
         let byte = |k: usize, group: &[bool]| if group.get(k) == Some(&true) { u8::MAX } else { 0 };
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn codes_are_pooled_like_their_values() {
-        // With a stride of 2, pairs of elements straddle the end of a vector.
+        // With a stride of 2, a pair of elements may straddle two vectors.
         for width in [41, 31, 33, 8] {
             check(width);
         }

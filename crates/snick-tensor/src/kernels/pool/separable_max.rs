@@ -1,8 +1,12 @@
-//! The maxima of windows over two axes, one axis after the other: a maximum is separable.
+//! Maximum pooling over two axes, one axis at a time: a maximum is separable.
 //!
-//! Loop nest: plane, block of rows of windows, row, tap in height, column (these give the maxima of each column of a row of
-//! windows); then tap in width, window. Planes are `[plane, height, width]`, contiguous; an element is an `f32` or the quantised
-//! codes of four channels. The column maxima of a block stay in the nearest cache. Threads take planes.
+//! **Loop nest**, outer to inner: plane; block of rows of windows. Per block, column maxima (row; tap in
+//! height; column), then maxima of windows (tap in width; window).
+//!
+//! **Layout.** Planes are contiguous `[plane, height, width]`. An element is an `f32` or the quantised codes
+//! of four channels. The column maxima of a block stay in the L1 cache.
+//!
+//! **Threads.** Each thread computes some planes.
 
 use crate::kernels::extremum::greatest;
 use crate::kernels::gemm::Factor;
@@ -10,12 +14,12 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{I8x4Dot, Instructions, Isa, Vectorised};
 use crate::kernels::window::WindowAxis;
 
-/// An element of four bytes.
+/// A four-byte element.
 pub(super) trait Maximum: Factor {
     /// The maximum of no elements.
     const LOWEST: Self;
 
-    /// Replaces each element by the maximum of it and its counterpart in `from`.
+    /// Replaces each element by its maximum with the counterpart in `from`.
     fn raise(elements: &mut [Self], from: &[Self]);
 }
 
@@ -44,7 +48,7 @@ impl Maximum for I8x4Dot {
     }
 }
 
-/// The number of column maxima that are computed together: 8 KiB stay in the nearest cache, which holds 32 or more.
+/// The number of column maxima computed together: 8 KiB, which stay in an L1 cache of 32 KiB or more.
 const BLOCK: usize = 1 << 11;
 
 /// Windows over consecutive planes.
@@ -79,8 +83,8 @@ impl<T: Maximum> Vectorised for SeparableMax<'_, T> {
             return;
         }
         let taps: Vec<_> = (0..columns.kernel).filter_map(|tap| columns.outputs_inside(tap, width)).collect();
-        // Where no window reads beyond its own `width * stride` columns, those of the rows of a block are stored one after the
-        // other, and each tap is one pass over the block.
+        // If no window reads beyond its own `width * stride` columns, the rows of a block are stored
+        // consecutively, and each tap is one pass over the block.
         let row_len = width.saturating_mul(stride);
         let are_disjoint = row_len <= columns.size
             && taps.iter().all(|(windows, first)| *windows == (0..width) && *first < stride);
@@ -88,7 +92,7 @@ impl<T: Maximum> Vectorised for SeparableMax<'_, T> {
             true => (row_len, (BLOCK / row_len).clamp(1, height)),
             false => (columns.size, 1),
         };
-        // One element more, so that a stride of 2 reads whole pairs.
+        // One extra element, so that a stride of 2 reads whole pairs.
         let mut maxima = vec![T::LOWEST; block * row_len + 1];
         let mut strided = vec![T::LOWEST; block * width];
         for (plane, results) in planes.chunks_exact(area).zip(results.chunks_exact_mut(windows)) {

@@ -7,7 +7,8 @@ use crate::kernels::rows::{Blocks, fold_in_parts, reduced_dims};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor, TensorError};
 
-/// Reduces, unless the function has no vector form or there is nothing to reduce. Accumulates sums and products in `f64`.
+/// Reduces, unless the function has no vector form or there is nothing to reduce. Sums and products are
+/// accumulated in `f64`.
 pub(super) fn apply(
     op: ReduceOp,
     input: &Tensor,
@@ -24,7 +25,7 @@ pub(super) fn apply(
     Tensor::from_buffer(ElementType::F32, &dims, to).map(Some)
 }
 
-/// One block; each column becomes one element of `to`.
+/// One block, whose columns are reduced to one element of `to` each.
 struct Block<'a> {
     op: ReduceOp,
     from: &'a [f32],
@@ -58,7 +59,8 @@ impl Vectorised for Block<'_> {
     }
 }
 
-/// The greatest or least element of each column; `NaN` if any is. `passing` ignores `NaN`, `keeping` returns it.
+/// The maximum or minimum of each column; `NaN` if any element is. `passing` ignores `NaN`, `keeping` returns
+/// it.
 #[inline(always)]
 fn extreme(
     from: &[f32],
@@ -68,7 +70,7 @@ fn extreme(
     keeping: impl Fn(f32, f32) -> f32 + Copy,
 ) {
     let [to] = to else { return fold(from, to, start, keeping, keeping, |m| m) };
-    // A sum shows whether there may be a `NaN`. It is independent of the extremum, whereas comparisons with `NaN` would
+    // A sum detects a possible `NaN`. It does not depend on the extremum, whereas comparing with `NaN` would
     // lengthen the dependency chain of each step.
     let step = |(m, sum): (f32, f32), x| (passing(m, x), sum + x);
     let merge = |a: (f32, f32), b: (f32, f32)| (passing(a.0, b.0), a.1 + b.1);
@@ -76,7 +78,7 @@ fn extreme(
     *to = if sum.is_nan() && from.iter().any(|x| x.is_nan()) { f32::NAN } else { m };
 }
 
-/// Folds each column of `from`, whose lines are as long as `to`. A single column has several accumulators.
+/// Folds each column of `from`, whose lines are as long as `to`. A single column uses several accumulators.
 #[inline(always)]
 fn fold<A: Copy>(
     from: &[f32],

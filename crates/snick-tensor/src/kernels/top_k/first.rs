@@ -3,11 +3,11 @@
 use crate::kernels::extremum::exceeds;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 
-/// Columns that are compared together.
+/// Columns compared together.
 const LANES: usize = 16;
 
-/// The index of the largest (or smallest) element of each line along `axis` of packed elements. Of equal elements the lowest
-/// index wins; NaN counts as the largest. No dim is 0.
+/// The index of the largest (or smallest) element of each line along `axis` of packed elements. The lowest
+/// index wins among equal elements, and NaN counts as the largest. No dim is 0.
 pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: bool) -> Vec<i64> {
     let (size, inner) = (dims[axis], dims[axis + 1..].iter().product::<usize>());
     let lines = values.len() / size;
@@ -37,7 +37,7 @@ impl<F: Fn(f32, f32) -> bool> Vectorised for Block<'_, F> {
     fn run<I: Instructions>(self) {
         let Self { block, out, worst, better } = self;
         if let [to] = out {
-            // First the best of each lane, then the best lane.
+            // Finds the best element of each lane, then the best lane.
             let mut bests = [(worst, usize::MAX); LANES];
             let mut best = [worst; LANES];
             let mut at = [0u32; LANES];

@@ -1,4 +1,4 @@
-//! Values aligned to a cache line, so that no load of a vector of that length crosses two lines.
+//! Values aligned to a cache line, so that loading a vector of that length never crosses two lines.
 
 use std::ops::{Deref, DerefMut};
 

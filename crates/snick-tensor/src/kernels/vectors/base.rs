@@ -1,12 +1,12 @@
 //! Portable vectors: arrays that the compiler may keep in registers.
 //!
-//! [`Baseline`] has the vector length of the oldest supported processors and runs where nothing better is known.
-//! [`Portable16`] has the vector length of AVX-512 and rounds like it, so that tests on any machine can run the kernels
-//! that only AVX-512 VNNI runs otherwise, with the same results to the bit.
+//! [`Baseline`] has the vector length of the oldest supported processors and is the fallback. [`Portable16`]
+//! has the vector length and rounding of AVX-512, so that tests on any machine can run the kernels that
+//! require AVX-512 VNNI, with bit-identical results.
 
 use super::{CacheLine, Fence, I8x4Dot, Instructions, Isa, LaneMasks, Vector};
 
-/// A vector of `N` lanes as an array. `FUSED` multiplies and adds in one rounding.
+/// A vector of `N` lanes as an array. With `FUSED`, multiply-add rounds once.
 #[derive(Copy, Clone)]
 pub(super) struct ArrayVector<T, const N: usize, const FUSED: bool>([T; N]);
 
@@ -55,7 +55,7 @@ pub(super) struct Arrays<const N: usize, const D: usize, const FUSED: bool>;
 /// The baseline of the architecture. Every 64-bit ARM processor has fused multiply-add.
 pub(super) type Baseline = Arrays<4, 2, { cfg!(target_arch = "aarch64") }>;
 
-/// The portable twin of AVX-512.
+/// The portable version of AVX-512.
 #[cfg(all(test, feature = "kernels"))]
 pub(super) type Portable16 = Arrays<16, 8, true>;
 

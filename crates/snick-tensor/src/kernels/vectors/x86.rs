@@ -9,7 +9,8 @@ use super::{CacheLine, Fence, I8x4Dot, Instructions, Isa, LaneMasks, Vector, Vec
 
 macro_rules! vector {
     ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
-        /// A register. Its instructions are there: the type is private, and used by instruction sets below only.
+        /// A register. Its instructions are there: the type is private, and used by instruction sets below
+        /// only.
         #[derive(Copy, Clone)]
         #[repr(transparent)]
         struct $name($register);
@@ -66,9 +67,9 @@ macro_rules! streaming {
         let to = bytemuck::cast_slice_mut::<CacheLine, [u8; $bytes]>($to);
         assert!(rest.is_empty() && from.len() == to.len(), "as many bytes as lines hold");
         for (from, to) in from.iter().zip(to) {
-            // SAFETY: only code that runs with the instruction set can name the private type of this function.
-            // Loads and stores stay within the chunks, and stores are aligned: each chunk is an aligned part of
-            // a cache line.
+            // SAFETY: only code that runs with the instruction set can name the private type of this
+            // function. Loads and stores stay within the chunks, and stores are aligned: each chunk is an
+            // aligned part of a cache line.
             unsafe { $store(to.as_mut_ptr().cast(), $load(from.as_ptr().cast())) }
         }
     }};
@@ -129,7 +130,8 @@ impl Instructions for Avx512 {
         }
     }
 
-    // The compiler does not read the second element of the last pair, and so computes some of the last pairs one by one.
+    // The compiler does not read the second element of the last pair, and so computes some of the last pairs
+    // one by one.
     #[inline(always)]
     fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
         let (pairs, rest) = pairs.as_chunks::<16>();
@@ -376,7 +378,8 @@ impl Instructions for Avx2 {
         }
         std::array::from_fn(|i| {
             let (mask, at) = (lanes.masks[i], line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i));
-            // SAFETY: as for `F32x8::splat`; only lanes set in the mask are read, and they are within the line.
+            // SAFETY: as for `F32x8::splat`; only lanes set in the mask are read, and they are within the
+            // line.
             F32x8(unsafe { _mm256_maskload_ps(at, mask) })
         })
     }
