@@ -1,4 +1,8 @@
 //! Gathers slices by index: OpenVINO's `Gather`.
+//!
+//! **Loop nest**, outer to inner: slabs (all axes before `axis`); indices; elements after `axis`.
+//!
+//! **Threads.** Each thread gathers some slabs, or some indices of a single slab.
 
 use bytemuck::Pod;
 

@@ -2,6 +2,11 @@
 //!
 //! All modes are separable: along one axis, each output element is a weighted sum of a few input elements,
 //! its taps. Nearest mode is a gather.
+//!
+//! **Loop nest**, outer to inner: interpolated axes; slabs (all axes before the interpolated one); output
+//! elements of that axis; taps; elements after that axis.
+//!
+//! **Threads.** All threads share the taps of an axis. Each computes some slabs.
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};

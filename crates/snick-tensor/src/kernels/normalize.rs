@@ -1,4 +1,11 @@
 //! Normalisation along axes: OpenVINO's `MVN-6` and `NormalizeL2-1`.
+//!
+//! **Source.** Separate passes for the mean, the variance (the squared differences from the mean) and the
+//! scaling.
+//!
+//! **Loop nest**, outer to inner: [`Blocks`]; passes; lines; columns.
+//!
+//! **Threads.** Each thread computes some blocks.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,12 @@
 //! Softmax and its logarithm: OpenVINO's `Softmax-8` and `LogSoftmax-5`.
+//!
+//! **Source.** Three passes: the maximum, the exponentials with their sum, the division.
+//!
+//! **Loop nest**, outer to inner: [`Blocks`]; passes; lines; columns. A contiguous row is a block with one
+//! column, and is folded into several accumulators; otherwise each column is a separate softmax, and vectors
+//! run over columns.
+//!
+//! **Threads.** Each thread computes some blocks.
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
@@ -8,8 +16,7 @@ use crate::kernels::rows::{Blocks, fold_in_parts};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best, run_baseline};
 use crate::{Element, Tensor, TensorError};
 
-/// The exponentials along an axis, divided by their sum. The maximum is subtracted first, so nothing
-/// overflows.
+/// The exponentials along an axis, divided by their sum. The maximum is subtracted first to avoid overflow.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.

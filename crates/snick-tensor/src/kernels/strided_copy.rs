@@ -1,4 +1,10 @@
 //! Packs views: the copy that materialises slices, transposes and broadcasts.
+//!
+//! **Loop nest.** Rows of the view in row-major order. A transpose is cut into square blocks of the last axis
+//! and the axis with the smallest stride.
+//!
+//! **Threads.** Each thread copies some indices of the first axis. Large results other than transposes use
+//! streaming stores.
 
 use std::cell::Cell;
 use std::marker::PhantomData;

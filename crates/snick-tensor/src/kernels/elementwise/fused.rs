@@ -1,7 +1,10 @@
 //! Fused element-wise functions: one pass over memory for several of them.
 //!
-//! All functions are applied to one block of elements while it is in the L1 cache. The result overwrites the
-//! first input if nothing else owns it. The results are bit-identical to applying one function at a time.
+//! **Loop nest**, outer to inner: parts; blocks; stages; elements. A block stays in the L1 cache for all
+//! stages. The result overwrites the first input if nothing else owns it. The results are bit-identical to
+//! applying one function at a time.
+//!
+//! **Threads.** Each thread computes some parts, with its own readers of the inputs.
 
 use smallvec::SmallVec;
 
