@@ -245,7 +245,7 @@ impl Tensor {
         }
     }
 
-    /// What `make` computes from the elements, such as an index of them: made once if this tensor is
+    /// The result of `make`, such as an index of the elements, computed once if this tensor is
     /// [`Tensor::kept`].
     ///
     /// # Errors

@@ -25,7 +25,8 @@ use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// `softmax(query key^T) value` of query `[.., L, E]`, key `[.., S, E]` and value `[.., S, V]`. The result is
-/// bit-identical to calling [`matmul`] and [`softmax`], but blocks never store the full score matrix.
+/// bit-identical to calling [`matmul`], [`softmax`] and [`matmul`]. In blocks, the full score matrix is never
+/// stored.
 ///
 /// # Errors
 /// As [`matmul`] and [`softmax`].
@@ -42,8 +43,8 @@ pub fn attention(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor,
 const QUERIES: usize = 2 * WHOLE;
 
 /// The smallest number of queries that is a multiple of the tile height and the vector length on every
-/// instruction set. Blocks do not pay for fewer queries. For more, running the three kernels in sequence
-/// takes about 1.4 to 1.7 times as long on four shapes.
+/// instruction set. Blocks do not pay for fewer queries. For more, calling the three kernels in sequence took
+/// about 1.4 to 1.7 times as long on four shapes.
 const WHOLE: usize = 48;
 
 /// Whether blocks are faster: for `f32` tensors with equal batches whose products would be tiled.

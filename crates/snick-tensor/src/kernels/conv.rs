@@ -46,7 +46,8 @@ enum ConvAlgorithm {
     DepthwisePlanes,
     /// Winograd F(2x2, 3x3): 16 multiplications for four windows instead of 36.
     Winograd,
-    /// Implicit GEMM per region of windows whose taps read the same part of the image: multiplies no padding.
+    /// Implicit GEMM per region of windows whose taps read the same part of the image: skips products with
+    /// padding.
     ValidRegions,
     /// A matrix product whose right operand consists of overlapping runs of phase planes.
     ImplicitGemm,
@@ -76,9 +77,9 @@ enum Elements {
 /// The ratios below compare the best of 25 alternating runs, with constant filters, on one core of a Xeon
 /// with AVX-512.
 impl ConvAlgorithm {
-    /// Up to this many windows, im2col gathers the windows of all images into one product. For 64 to 64
-    /// channels and a 3x3 kernel, implicit GEMM takes 0.92 of the time of im2col with 9 windows, 1.03 with 8
-    /// and 1.57 with 4.
+    /// Up to this many windows, im2col gathers the windows of all images into one product. For 64 input and
+    /// output channels and a 3x3 kernel, implicit GEMM takes 0.92 of the time of im2col with 9 windows, 1.03
+    /// with 8 and 1.57 with 4.
     const FEW_WINDOWS: usize = 8;
 
     /// With more filters per channel, the filters become rows of a product. With eight 3x3 filters, the
@@ -101,13 +102,13 @@ impl ConvAlgorithm {
     const MAX_POSITIONS: usize = 10;
 
     /// The minimum of `channels * filters / (channels + filters)` at which Winograd saves more than its
-    /// transforms cost. It takes 0.85 to 1.03 of the time of implicit GEMM with 64 to 64 channels, 0.57 to
-    /// 0.84 with 128 to 128, and 1.06 to 1.26 with 32 to 32.
+    /// transforms cost. It takes 0.85 to 1.03 of the time of implicit GEMM with 64 channels and filters, 0.57
+    /// to 0.84 with 128 each, and 1.06 to 1.26 with 32 each.
     const WINOGRAD_MIN_MEAN: usize = 32;
 
     /// The maximum ratio of Winograd's multiplications to implicit GEMM's. The ratio is 0.47 to 0.58 for
     /// images of 10x10 and more, but 1.16 for 7x7 images, which fill panels only partly; there Winograd takes
-    /// 1.42 of the time with 128 to 128 channels.
+    /// 1.42 of the time with 128 channels and filters.
     const WINOGRAD_MAX_PERCENT: usize = 66;
 
     /// The maximum ratio of products without padding to all products. Valid regions take 1.02 of the time of
@@ -193,7 +194,7 @@ impl ConvAlgorithm {
     }
 }
 
-/// The sizes of a convolution, none of which is 0.
+/// The sizes of a convolution, all nonzero.
 #[derive(Copy, Clone)]
 struct ConvShape {
     grid: WindowGrid,

@@ -222,7 +222,7 @@ fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor
 mod tests {
     use super::*;
 
-    /// Quantises `x`, with the same ends for input and output.
+    /// Quantises `x` with the same four ends for all elements.
     fn quantized(x: &[f32], ends: [f32; 4], levels: usize) -> Result<Vec<f32>, TensorError> {
         let x = Tensor::from_vec(&[x.len()], x.to_vec())?;
         let [a, b, c, d] = ends.map(Tensor::scalar);

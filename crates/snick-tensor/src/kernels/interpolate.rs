@@ -22,7 +22,7 @@ use crate::{Dims, Element, ElementType, Tensor, TensorError};
 /// Resizes `axes` to `sizes`. `scales` determine the coordinates and may differ from the ratio of output to
 /// input size: OpenVINO uses the given scales. The caller pads.
 ///
-/// Empty tensors accept any scale. An axis whose size and scale stay the same is copied, regardless of the
+/// Empty tensors accept any scale. An axis whose size and scale stay the same is unchanged, regardless of the
 /// coordinate mode. Integers are computed in `f32` and rounded to nearest even; `linear` over five axes
 /// truncates them.
 ///

@@ -65,8 +65,8 @@ pub struct PackedWeights {
 /// 0.9 to 1.1 times as long, 16 times this 1.2 to 1.7 times.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// As [`BLOCK_BYTES`], for one row, which reads each weight once: a strip stays in the L1 cache. Up to 32 KiB
-/// the size makes no difference; 64 KiB take 1.4 times as long, 256 KiB 1.7 times.
+/// As [`BLOCK_BYTES`], for a single row, which reads each weight once: a strip stays in the L1 cache. Up to
+/// 32 KiB the size makes no difference; 64 KiB take 1.4 times as long, 256 KiB 1.7 times.
 const STRIP_BYTES: usize = 1 << 14;
 
 /// The rows of a strip are a multiple of this, because four rows share each load.

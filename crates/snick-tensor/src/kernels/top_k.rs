@@ -1,7 +1,8 @@
 //! The largest or smallest elements along an axis.
 //!
 //! **Source.** Quickselect followed by a sort of the selected elements, or heap selection for [`Ties::Heap`].
-//! Strided lines are transposed eight at a time. **Threads.** Runs on one thread.
+//!
+//! **Layout.** Strided lines are transposed eight at a time. **Threads.** Runs on one thread.
 
 mod first;
 

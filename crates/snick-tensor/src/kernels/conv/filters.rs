@@ -9,7 +9,7 @@ use crate::kernels::vectors::Isa;
 use crate::memo::Purpose;
 use crate::{ElementType, Tensor, TensorError};
 
-/// The filters of a convolution, none of whose dims is 0.
+/// The filters of a convolution. No dim is 0.
 pub(super) struct Filters<'a, T: Gemm> {
     shape: ConvShape,
     pub tensor: &'a Tensor,

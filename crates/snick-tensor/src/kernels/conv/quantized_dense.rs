@@ -133,7 +133,7 @@ impl StoreTile<I8x4Dot> for RequantizeTile<'_> {
 }
 
 impl RequantizeTile<'_> {
-    /// Writes the codes of four filters, of which the last ones may be missing.
+    /// Writes the codes of four filters; the last ones may be missing.
     #[inline(always)]
     fn four<I: Instructions, const IS_LINEAR: bool>(
         &self,

@@ -73,7 +73,7 @@ impl ValidRegions {
         Some([inside, products(grid.windows(), grid.taps())])
     }
 
-    /// Convolves one image with contiguous channels with the filters of each group.
+    /// Convolves one image, whose channels must be contiguous, with the filters of each group.
     #[inline(never)]
     pub fn convolve(
         &self,

@@ -78,8 +78,8 @@ pub(super) struct Winograd {
 
 impl Winograd {
     /// The number of products per filter and channel, counted in whole panels. `None` for groups, for windows
-    /// other than undilated 3x3, and if a row of tiles exceeds a block: with 64 to 64 channels and 4 rows,
-    /// such wide images take 1.3 to 2.2 of the time of implicit GEMM.
+    /// other than undilated 3x3, and if a row of tiles exceeds a block: with 64 channels and filters and 4
+    /// rows, such wide images take 1.3 to 2.2 of the time of implicit GEMM.
     pub fn products(shape: &ConvShape) -> Option<usize> {
         let [_, rows, columns] = shape.grid.axes;
         let is_supported = |axis: WindowAxis| axis.kernel == KERNEL && axis.stride == 1 && axis.dilation == 1;

@@ -42,9 +42,8 @@ impl BinaryOp {
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] for booleans and
-    /// strings,
-    /// [`TensorError::ShapeMismatch`], and [`TensorError::DivisionByZero`] if an integer is divided by a zero
-    /// in `b`.
+    /// strings, [`TensorError::ShapeMismatch`], and [`TensorError::DivisionByZero`] if an integer is divided
+    /// by a zero in `b`.
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
         let et = a.element_type();
         let computed = |a: &Tensor, b: &Tensor| match self {

@@ -34,7 +34,7 @@ impl ElementFunction {
     pub fn is_fusable(self) -> bool {
         match self {
             Self::Unary(op) => vector_unary::apply(op, &[], &mut []),
-            // Remainders choose their algorithm by all elements.
+            // Remainders choose their algorithm by looking at all elements.
             Self::Binary(op) => !matches!(op, BinaryOp::Mod | BinaryOp::FloorMod),
         }
     }
@@ -103,7 +103,7 @@ pub struct FusedElementwise<'a> {
 }
 
 impl<'a> FusedElementwise<'a> {
-    /// Fuses stages, of which the first reads `x`. `None` if one pass over `x` cannot compute them: another
+    /// Fuses stages. The first stage reads `x`. `None` if one pass over `x` cannot compute them: another
     /// input is larger, an input is not `f32`, or a function is not [fusable](ElementFunction::is_fusable).
     pub fn new(x: &Tensor, stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
         Self::of_dims(x.dims(), stages).filter(|_| is_f32(x))

@@ -43,7 +43,7 @@ pub(crate) enum MatMulAlgorithm {
     /// One row times codes of 4 or 8 bits, decoded to floats in registers. `DecodedBlocks` takes 1.5 to 5
     /// times as long. See `packed_weights::row_product`.
     DecodedDots,
-    /// All other products with codes: decodes a block of weight rows to floats in memory, and multiplies it
+    /// All other products with codes: a block of weight rows is decoded to floats in memory and multiplied
     /// with one of the algorithms above.
     DecodedBlocks,
 }

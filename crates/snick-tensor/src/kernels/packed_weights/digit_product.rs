@@ -61,7 +61,7 @@ pub(super) struct Digits {
 struct Span {
     /// The initial sum of each digit: minus the offset of the codes times the digits.
     starts: [Lanes<I8x4Dot>; DIGITS],
-    /// Minus the sum of each digit, a factor of the zero points.
+    /// Minus the sum of each digit, to be multiplied by the zero points.
     sums: [Lanes<f32>; DIGITS],
     /// The value of a 1 in each digit, a power of 2.
     units: [Lanes<f32>; DIGITS],

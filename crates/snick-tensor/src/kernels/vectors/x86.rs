@@ -9,8 +9,8 @@ use super::{CacheLine, Fence, I8x4Dot, Instructions, Isa, LaneMasks, Vector, Vec
 
 macro_rules! vector {
     ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
-        /// A register. Its instructions are there: the type is private, and used by instruction sets below
-        /// only.
+        /// A register. Only the instruction sets below use this private type, so its instructions are
+        /// available.
         #[derive(Copy, Clone)]
         #[repr(transparent)]
         struct $name($register);
@@ -130,7 +130,7 @@ impl Instructions for Avx512 {
         }
     }
 
-    // The compiler does not read the second element of the last pair, and so computes some of the last pairs
+    // A plain loop does not read the second element of the last pair, so the compiler copies the last pairs
     // one by one.
     #[inline(always)]
     fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
@@ -173,7 +173,7 @@ impl Instructions for Avx512 {
     }
 }
 
-/// Runs a kernel with AVX-512. Unsafe to call where these instructions are not known to be there.
+/// Runs a kernel with AVX-512. Unsafe to call unless the processor has these instructions.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
 pub(super) fn avx512<W: Vectorised>(work: W) -> W::Output {
@@ -333,7 +333,7 @@ impl Instructions for Avx512Vnni {
     }
 }
 
-/// Runs a kernel with AVX-512 VNNI. Unsafe to call where these instructions are not known to be there.
+/// Runs a kernel with AVX-512 VNNI. Unsafe to call unless the processor has these instructions.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512vnni,avx2,fma")]
 pub(super) fn avx512_vnni<W: Vectorised>(work: W) -> W::Output {
@@ -432,7 +432,7 @@ impl Instructions for Avx2 {
     }
 }
 
-/// Runs a kernel with AVX2. Unsafe to call where these instructions are not known to be there.
+/// Runs a kernel with AVX2. Unsafe to call unless the processor has these instructions.
 #[inline(never)]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn avx2<W: Vectorised>(work: W) -> W::Output {
