@@ -1,6 +1,6 @@
 //! Softmax and its logarithm: OpenVINO's `Softmax-8` and `LogSoftmax-5`.
 //!
-//! **Source.** Three passes: the maximum, the exponentials with their sum, the division.
+//! **Source.** Three passes: the maximum, the exponentials with their sum, the scaling.
 //!
 //! **Loop nest**, outer to inner: [`Blocks`]; passes; lines; columns. A contiguous row is a block with one
 //! column, and is folded into several accumulators; otherwise each column is a separate softmax, and vectors

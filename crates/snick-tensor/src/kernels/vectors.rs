@@ -300,7 +300,7 @@ pub(crate) trait Vectorised {
     fn run<I: Instructions>(self) -> Self::Output;
 }
 
-/// Fetches the cache line at `at` into the second-level cache. Any address is allowed.
+/// Fetches the cache line at `at` into the L2 cache. Any address is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -199,7 +199,7 @@ impl WindowGrid {
         self.out.iter().fold(1, |windows, &out| windows.saturating_mul(out))
     }
 
-    /// Whether windows may reach into padding.
+    /// Whether windows may overlap padding.
     pub fn is_padded(&self) -> bool {
         self.axes.iter().any(|axis| axis.before > 0 || axis.after > 0)
     }

@@ -2,8 +2,8 @@
 //! every shape. The windows of all images are rows of one product, so it is the fastest algorithm when images
 //! have few windows.
 //!
-//! **Source.** Chellapilla et al., "High Performance Convolutional Neural Networks for Document Processing",
-//! 2006.
+//! **Source.** Chellapilla et al., "High Performance Convolutional Neural Networks for Document Processing"
+//! (2006).
 //!
 //! **Loop nest**, outer to inner: group; block of windows of all images; the loops of
 //! [`gemm`](crate::kernels::gemm).

@@ -109,7 +109,7 @@ mod tests {
         assert!(then(&a, &b, &relu).is_some());
         let half = b.cast(ElementType::F16).unwrap();
         let several = b.reshape(&[1, columns, depth]).unwrap().broadcast_to(&[2, columns, depth]).unwrap();
-        // The epilogue adds a different element to each column of a row.
+        // A column-major operand, which is not contiguous along rows of the result.
         let turned = floats(&[columns, rows], 5).transposed();
         for (a, b, stage) in [
             (&a, &half, relu[0]),
