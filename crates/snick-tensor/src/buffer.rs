@@ -49,7 +49,7 @@ struct Stock {
     scratch: usize,
     /// The total size of the buffers in use, which can be larger than requested.
     occupied: usize,
-    /// The peak of both together.
+    /// The peak of requested words, including scratch.
     peak: usize,
 }
 

@@ -9,13 +9,13 @@ use crate::layout::Layout;
 /// The purpose of derived data.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// The left side of a matrix product.
+    /// The left operand of a matrix product, packed.
     Left,
-    /// The right side of a matrix product.
+    /// The right operand of a matrix product, packed.
     Right,
-    /// The filters of a convolution.
+    /// The filters of a convolution as a left operand, packed.
     Filters,
-    /// The filters of a convolution, for products with few windows.
+    /// The filters of a convolution as a right operand, packed: for few windows.
     FilterColumns,
     /// The filters of a Winograd convolution, transformed.
     TransformedFilters,

@@ -213,7 +213,7 @@ mod tests {
             [[2, 100, 33, 24, 16], [1, 49, 1100, 8, 40], [3, 97, 16, 64, 17]]
         {
             let query = floats(&[batch, rows, depth], 1);
-            // A view, as heads are.
+            // A view, like the heads of real models.
             let key = floats(&[keys, batch, depth], 5).permute(&[1, 0, 2]).unwrap();
             let value = floats(&[batch, keys, columns], 9);
             assert!(pays_in_blocks(&query, &key, &value));
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn threads_change_no_bit() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        // Several matrices, and one whose last block has fewer columns than its rows have room for.
+        // Several matrices, and a single one with an incomplete last block.
         for [batch, queries, keys, depth] in [[4, 60, 60, 20], [1, 50, 30, 2000]] {
             let [key, value] = [2, 3].map(|seed| floats(&[batch, keys, depth], seed));
             let query = floats(&[batch, queries, depth], 1);

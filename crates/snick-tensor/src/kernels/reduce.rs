@@ -121,7 +121,7 @@ macro_rules! integer {
             fn reduce(op: ReduceOp, row: &[$t]) -> $t {
                 let sum = || row.iter().fold(0 as $t, |sum, &x| sum.wrapping_add(x));
                 match op {
-                    // This type holds any such sum.
+                    // `i128` holds every such sum.
                     Mean => (row.iter().map(|&x| x as i128).sum::<i128>() / row.len().max(1) as i128) as $t,
                     Prod => row.iter().fold(1 as $t, |product, &x| product.wrapping_mul(x)),
                     Max => row.iter().copied().max().unwrap_or($t::MIN),

@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    /// Every kind of row of these dims.
+    /// Views of these dims with every kind of row.
     fn views(dims: &[usize; 3]) -> Vec<Layout> {
         let &[a, b, c] = dims;
         let steps = Layout::packed(&[a, b, 2 * c]).slice(2, 1, c, 2);

@@ -91,7 +91,7 @@ impl QuantizedFilters<'_> {
     }
 }
 
-/// Filters without their zero points.
+/// Integer filters: the codes minus their zero points.
 pub(super) struct IntegerFilters {
     pub codes: Vec<i8>,
     /// One rule per filter.

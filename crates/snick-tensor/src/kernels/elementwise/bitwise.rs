@@ -12,7 +12,7 @@ pub enum BitwiseOp {
     And,
     Or,
     Xor,
-    /// Drops the bits that leave the type.
+    /// Drops bits that are shifted out of the type.
     LeftShift,
     /// Fills with the sign bit, or with 0 for unsigned types.
     RightShift,

@@ -1,4 +1,4 @@
-//! The functions of one number, by name.
+//! The names of the functions of one number.
 
 /// A function of one number, with the formula of the OpenVINO operation set.
 #[derive(Copy, Clone, PartialEq, Debug)]

@@ -83,7 +83,7 @@ mod tests {
             Tensor::from_vec(dims, (0..len).map(|i| (i * 37 % 101) as f32 - 50.0).collect()).unwrap()
         };
         let subtract = |a: &Tensor, b: &Tensor| zip(ElementType::F32, a, b, |x: f32, y: f32| x - y).unwrap();
-        // The last axis is longer than a block of copies of an element.
+        // The last axis is longer than a block.
         let full = tensor(&[2, 3, BLOCK + 9]);
         let turned = tensor(&[BLOCK + 9, 3, 2]).permute(&[2, 1, 0]).unwrap();
         let backwards = full.slice(2, BLOCK + 8, BLOCK + 9, -1).unwrap();

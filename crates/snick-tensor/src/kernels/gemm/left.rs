@@ -72,7 +72,7 @@ pub(crate) struct PackedLhs<T> {
 /// The summed axis: which columns are multiplied, and how they are blocked.
 #[derive(Clone)]
 struct Depth {
-    /// The columns, as runs of consecutive ones.
+    /// Runs of consecutive columns.
     runs: Box<[Range<usize>]>,
     blocks: Box<[DepthBlock]>,
     /// Whether each run has its own partial sum. Otherwise all runs continue one sum.

@@ -73,7 +73,7 @@ impl Decoding {
     }
 }
 
-/// Codes that are integers.
+/// The format of integer codes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct IntegerCodes {
     bits: u32,

@@ -25,7 +25,7 @@ pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: boo
 struct Block<'a, F> {
     block: &'a [f32],
     out: &'a mut [i64],
-    /// A value that no element is worse than.
+    /// A value that is no better than any element.
     worst: f32,
     better: F,
 }

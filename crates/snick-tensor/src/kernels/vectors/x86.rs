@@ -1,4 +1,4 @@
-//! The instructions of x86-64 that a processor may have.
+//! Optional instructions of x86-64 processors.
 
 #![allow(unsafe_code)]
 
@@ -75,7 +75,7 @@ macro_rules! streaming {
     }};
 }
 
-/// Private, so that nothing but [`avx512`] runs a kernel with it.
+/// Private, so that only [`avx512`] runs kernels with it.
 struct Avx512;
 
 impl Instructions for Avx512 {
@@ -180,7 +180,7 @@ pub(super) fn avx512<W: Vectorised>(work: W) -> W::Output {
     work.run::<Avx512>()
 }
 
-/// A register of four bytes a lane, or of their sums.
+/// A register of [`I8x4Dot`]: four bytes or their sum per lane.
 #[derive(Copy, Clone)]
 #[repr(transparent)]
 struct I8x4DotX16(__m512i);
@@ -224,7 +224,7 @@ impl Vector<I8x4Dot> for I8x4DotX16 {
     }
 }
 
-/// Private, so that nothing but [`avx512_vnni`] runs a kernel with it.
+/// Private, so that only [`avx512_vnni`] runs kernels with it.
 struct Avx512Vnni;
 
 impl Instructions for Avx512Vnni {
@@ -340,13 +340,13 @@ pub(super) fn avx512_vnni<W: Vectorised>(work: W) -> W::Output {
     work.run::<Avx512Vnni>()
 }
 
-/// The lowest bits, at most as many as there are.
+/// The lowest `count` bits, at most 16.
 #[inline(always)]
 fn first_bits(count: usize) -> u16 {
     ((1u32 << count.min(16)) - 1) as u16
 }
 
-/// Private, so that nothing but [`avx2`] runs a kernel with it.
+/// Private, so that only [`avx2`] runs kernels with it.
 struct Avx2;
 
 impl Instructions for Avx2 {
