@@ -67,9 +67,9 @@ macro_rules! streaming {
         let to = bytemuck::cast_slice_mut::<CacheLine, [u8; $bytes]>($to);
         assert!(rest.is_empty() && from.len() == to.len(), "as many bytes as lines hold");
         for (from, to) in from.iter().zip(to) {
-            // SAFETY: only code that runs with the instruction set can name the private type of this
-            // function. Loads and stores stay within the chunks, and stores are aligned: each chunk is an
-            // aligned part of a cache line.
+            // SAFETY: only code that runs with the instruction set can name the private type of this function.
+            // Loads and stores stay within the chunks, and stores are aligned: each chunk is an aligned part of
+            // a cache line.
             unsafe { $store(to.as_mut_ptr().cast(), $load(from.as_ptr().cast())) }
         }
     }};
@@ -378,8 +378,7 @@ impl Instructions for Avx2 {
         }
         std::array::from_fn(|i| {
             let (mask, at) = (lanes.masks[i], line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i));
-            // SAFETY: as for `F32x8::splat`; only lanes set in the mask are read, and they are within the
-            // line.
+            // SAFETY: as for `F32x8::splat`; only lanes set in the mask are read, and they are within the line.
             F32x8(unsafe { _mm256_maskload_ps(at, mask) })
         })
     }
