@@ -168,7 +168,7 @@ fn check_counts(types: &[Marks]) {
         "| of {all} operations | OpenVINO | ONNX | nGraph | StableHLO | DirectML |\n|---|---|---|---|---|---|\n\
          | read from | {from_openvino} | {from_onnx} | {from_ngraph} | | slices |\n\
          | written to | {openvino} | {onnx} | | {stablehlo} | slices |\n\n\
-         Of these, snick infers the shapes of {infer} and executes {eval}."
+         Shape inference covers {infer} of them, execution {eval}."
     );
     documentation::check_documented("coverage", &table);
 }

@@ -31,7 +31,7 @@ const TARGETS: [&str; 11] = [
     "tables",
 ];
 
-/// Tables of what is supported, checked where they are computed.
+/// Tables of supported operations, which are checked where they are computed.
 const TABLES: [&str; 5] = ["cost", "onnx_read", "onnx_written", "operations", "stablehlo_written"];
 
 /// Models that cover each part of a format without a table of operations.

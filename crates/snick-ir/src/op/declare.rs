@@ -22,11 +22,13 @@
 //! }
 //! ```
 //!
-//! After `traits` may follow `weights = [PORTS]`, the inputs that hold weights if they are constant; `name = METHODS`, const
-//! methods of [`OpName`] such as `missing_in(2, 2)`; and `check = FUNCTION`, which looks at all attributes together:
-//! `fn(&Self, &RawNode) -> Result<(), OpError>`.
-//! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad" | "exclude_pad")]` for a name
-//! that is no Rust name and for further spellings, which are read and never written. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by `attrs!`, and one field of each op.
+//! `traits` may be followed by `weights = [PORTS]`, the inputs that hold weights if they are constant; by
+//! `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`; and by `check = FUNCTION` to
+//! validate all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`. `#[until(8)]` marks
+//! attributes of earlier definitions only. `#[attr("exclude-pad" | "exclude_pad")]` gives a name that is not a
+//! Rust identifier, and further spellings, which are parsed but never written. An op whose fields all have
+//! defaults implements `Default`. `attrs!` declares a struct of attributes that several ops share, which each op
+//! has as one field.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -107,7 +107,8 @@ fn add(graph: &Graph, kinds: &mut BTreeMap<WeightKind, WeightsOf>) {
     }
 }
 
-/// The constants that a value is decompressed from; none if it depends on anything else, or on many.
+/// The constants that a value is decompressed from; empty if the value depends on anything else, or on too
+/// many layers.
 fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
     /// More than any decompression needs: converted weights, a zero point, a scale, a Reshape and its target.
     const MAX_LAYERS: usize = 16;

@@ -106,7 +106,7 @@ impl Ledger {
         }
     }
 
-    /// One known element of a value.
+    /// A known element of a value.
     pub fn element(&mut self, graph: &Graph, fact: &Fact) -> Option<SymExpr> {
         match fact.elements()?.as_slice() {
             [only] => self.import(graph, only),
