@@ -97,7 +97,7 @@ fn is_update() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
 }
 
-/// The line after the part of a page that is the entire output of a command.
+/// Marks the end of a section that contains the complete output of a command.
 const OUTPUT_END: &str = "<!-- /output -->";
 
 /// The page with its output updated.

@@ -346,7 +346,7 @@ fn layers_rank_and_fuel_are_limited() {
     assert_eq!(folder.snick(&["infer", "m.snick", "--max-layers=4", "--max-rank=2", "--fuel=0"]).0, Some(0));
 }
 
-/// No verb must report a limit as a finding.
+/// No verb may report a limit as a finding.
 #[test]
 fn every_verb_ends_at_a_limit() {
     let folder = Scratch::new("verbs");

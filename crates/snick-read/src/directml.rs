@@ -27,7 +27,7 @@ const VERSION: i64 = 1;
 enum OperatorKind {
     /// Has positive strides. `Sizes` are the dimensions of the output.
     Slice,
-    /// Has strides of either sign within a window. The number of elements is the size of the output.
+    /// Slices a window with positive or negative strides. The output sizes are given by the output tensor.
     Slice1,
 }
 

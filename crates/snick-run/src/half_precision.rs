@@ -31,7 +31,7 @@ impl HalfPrecision {
                     }
                 }
             }
-            // A converted constant is rounded nevertheless.
+            // The result of a Convert stays in f32, except that a converted constant is rounded.
             let input = graph.inputs(step.node).first().copied().flatten();
             let is_constant = input.and_then(|input| graph.output(input)?.fact.as_tensor()).is_some();
             let is_convert = matches!(node.op(), Op::Convert(op) if op.destination_type.is_half());

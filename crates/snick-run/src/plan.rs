@@ -30,7 +30,7 @@ pub(crate) struct Step {
 pub(crate) enum StepKind {
     /// Evaluates the op of the node.
     Op,
-    /// Evaluates another op, which is equivalent because of what is known about the node, and faster.
+    /// Evaluates a faster op that is equivalent given the facts of the node.
     Specialized(Op),
     /// Makes a single pass over several element-wise layers.
     Fused(FusedLayers),

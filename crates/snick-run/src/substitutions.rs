@@ -111,7 +111,8 @@ struct Builder<'s> {
     claims: Vec<Substitution>,
     /// For each slot that holds a value of the model: the value.
     values: Vec<Value>,
-    /// For each other slot: the value that computes it, and the values of the model on which it depends.
+    /// For each slot without a value of the model: the value that holds it, and the model values that it
+    /// depends on.
     made: HashMap<usize, (Value, Vec<Value>)>,
 }
 
@@ -185,7 +186,7 @@ impl<'s> Builder<'s> {
         Some(())
     }
 
-    /// The value of a slot, and the values of the model at which a check of the slot's reader starts.
+    /// The value of a slot, and the model values that serve as inputs when the slot's reader is checked.
     fn value(&mut self, slot: usize) -> Option<(Value, Vec<Value>)> {
         if let Some(&value) = self.values.get(slot) {
             return Some((value, vec![value]));

@@ -22,7 +22,7 @@ const MAX_EVALUATIONS: usize = 1 << 18;
 /// Maximum number of fixes for one condition whose effects on other conditions are compared.
 const MAX_COMPARED: usize = 64;
 
-/// The conditions of a graph on sizes and integers, found in a copy that has its own symbols.
+/// The conditions that a graph imposes on sizes and integers, collected from a copy with separate symbols.
 pub(crate) struct Demands {
     graph: Graph,
     found: Conditions,

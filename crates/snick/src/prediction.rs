@@ -26,7 +26,8 @@ use snick_tensor::{ElementType, Tensor};
 pub struct Prediction {
     /// Layers that fail on inputs of these sizes; other layers may fail, too.
     pub errors: Vec<Located>,
-    /// Total elements of the values that depend on inputs, excluding values whose size only the run shows.
+    /// Total elements of the values that depend on inputs, excluding values whose size is only known at run
+    /// time.
     pub elements: u64,
     /// The largest number of bytes of these values that are alive at the same time, if no two share memory.
     pub peak_bytes: u64,

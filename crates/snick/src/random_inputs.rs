@@ -37,8 +37,8 @@ pub enum DimPolicy {
     /// this number where allowed. Integers that a layer uses as indices, axes, lengths or shapes are chosen
     /// to fit these sizes.
     Fitting(usize),
-    /// Like `Fitting(0)`, but makes one dim longer by one if allowed. The number is the position of this dim
-    /// among the dims of all inputs, counting outermost axes last.
+    /// Like `Fitting(0)`, but makes one dim longer by one if allowed. The number is the index of this dim
+    /// among the dims of all inputs, where outermost axes come last.
     Longer(usize),
 }
 

@@ -1,10 +1,10 @@
 //! Chooses the file for the large constants of a model, and never overwrites the constants of another model.
 //!
 //! `m.xml` keeps its constants in `m.bin`. `m.snick` does so, too, unless `m.bin` belongs to another model.
-//! In that case `m.snick` uses `m.snick.bin`, which its reader prefers unless this file is the `.bin` of
-//! `m.snick.xml`. If `m.xml` or `m.snick.xml` is written next to an existing `m.snick` and needs its
-//! constants file, the constants of `m.snick` move to the other of these two files. If both are taken,
-//! nothing is written.
+//! In that case, `m.snick` uses `m.snick.bin`. When `m.snick` is read, `m.snick.bin` takes precedence over
+//! `m.bin`, unless `m.snick.xml` exists and owns it. If `m.xml` or `m.snick.xml` is written next to an
+//! existing `m.snick` and needs its constants file, the constants of `m.snick` move to the other of these two
+//! files. If both are taken, nothing is written.
 
 use std::fs;
 use std::io;

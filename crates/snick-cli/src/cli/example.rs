@@ -12,7 +12,8 @@ const IMAGE: i64 = 640;
 /// The ordinary length of a sequence.
 const LENGTH: i64 = 128;
 
-/// The longest text for the shapes of inputs; the sizes of symbols are shown instead of a longer one.
+/// Maximum length of the text for input shapes. If it would be longer, the sizes of symbols are shown
+/// instead.
 const MAX_SHAPES: usize = 40;
 
 /// Where an ordinary size comes from.
@@ -90,7 +91,7 @@ impl<'m> Example<'m> {
         }
     }
 
-    /// The symbol of the model with the name of a symbol of its cost.
+    /// Maps a symbol of the cost to the model's symbol of the same name.
     fn of_model(&self, symbol: SymbolId) -> Option<SymbolId> {
         match self.model.owns(&symbol.into()) {
             true => Some(symbol),

@@ -99,7 +99,8 @@ pub struct Canonical {
     errors: Vec<Located>,
 }
 
-/// Rewrites an inferred model with `errors`. If `inputs` are given, verifies the result on them.
+/// Rewrites an inferred model; `errors` are its inference errors. If `inputs` are given, verifies the result
+/// on them.
 fn canonicalise(
     model: &mut Model,
     mut errors: Vec<Located>,

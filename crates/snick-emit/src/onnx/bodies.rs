@@ -3,8 +3,7 @@
 //!
 //! Loop-invariant values are read by name. A sliced input is gathered inside the body by iteration number.
 //! The Loop stacks the parts of a concatenated output along a new axis, and the writer then merges this axis
-//! into the concatenated one. If the last iteration of a value is an output, the value becomes a state if it
-//! is not one already.
+//! into the concatenated one. A value whose result in the last iteration is an output is carried as a state.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};

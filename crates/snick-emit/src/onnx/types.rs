@@ -10,12 +10,12 @@ use crate::table::TypeGap;
 const SMALL_INTEGERS: &[ElementType] = &[I8, U8, I16, U16];
 const LARGE_UNSIGNED: &[ElementType] = &[U32, U64];
 
-/// In a float type, integers would round or wrap differently.
+/// Integers would round or wrap differently in a float type.
 const NO_INTEGERS: TypeGap = (&[Boolean, I8, U8, I16, U16, I32, U32, I64, U64], None);
 
 const NO_BOOLEANS: TypeGap = (&[Boolean], None);
 
-/// No wider float type exists in which f64 gives the same result.
+/// f64 is not supported, and there is no wider type to compute it in.
 const NO_F64: TypeGap = (&[F64], None);
 
 /// ONNX only stores and converts small floats, and a Cast to such a type replaces infinity.

@@ -19,7 +19,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 fn elu(e: &mut Emitter, alpha: f64) -> Result {
     activate(e, |e, x| {
         let (zero, alpha) = (e.full(0.0, &x.ty)?, e.full(alpha, &x.ty)?);
-        // Not of what is above 0: it could be infinite.
+        // Clamps x to at most 0 first, because exp(x) may overflow for large x.
         let below = e.same("minimum", &[x, &zero]);
         let grown = e.same("exponential_minus_one", &[&below]);
         let scaled = e.same("multiply", &[&alpha, &grown]);

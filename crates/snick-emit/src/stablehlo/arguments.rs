@@ -8,7 +8,7 @@ use super::types::Type;
 use super::weights::is_large;
 
 impl FunctionBuilder {
-    /// A constant that lies in a file of the model, as an argument.
+    /// A constant that is stored in a file of the model, as an argument.
     pub(super) fn stored(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         let stored = |function: &mut Self| function.weights.as_mut()?.get_mut(tensor).cloned();
         let (Some(stored), Some((path, range))) = (stored(self), tensor.file_range()) else {
@@ -31,7 +31,7 @@ impl FunctionBuilder {
         Ok(Some(self.computed(name, shaped)))
     }
 
-    /// The argument for a large constant that is in no file; `None` for other constants.
+    /// The argument for a large constant that is not stored in a file; `None` for other constants.
     pub(super) fn folded(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         if self.weights.is_none() || !is_large(tensor) {
             return Ok(None);

@@ -22,8 +22,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 }
 
 impl FunctionBuilder {
-    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and f16 and
-    /// bf16 are rounded where they enter and leave.
+    /// Writes a body in a new scope with the given Parameters, and returns the values of its Results. f16 and
+    /// bf16 are rounded on entry and exit.
     fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
         let around = std::mem::take(&mut self.scope);
         let written = self.inside(body, given);

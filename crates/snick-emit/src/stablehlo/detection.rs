@@ -20,7 +20,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// How to pool a region: the numbers of output rows and columns, the number of samples of a bin along each
+/// How to pool a region: the numbers of output rows and columns, the number of samples per bin along each
 /// axis, and whether to take the maximum of the samples rather than the mean.
 struct Bins {
     counts: [usize; 2],
@@ -133,8 +133,8 @@ fn column(e: &mut Emitter, x: &Operand, i: i64) -> Result<Operand> {
     e.reshape(&part, part.ty.dims.get(..1).unwrap_or_default().to_vec())
 }
 
-/// Maps each corner (x, y, x, y) to map coordinates, and returns the starts and lengths of the regions along
-/// y and x. Lengths are at least `least`.
+/// Converts regions (x1, y1, x2, y2) to feature-map coordinates, and returns their starts and lengths along y
+/// and x. Lengths are at least `least`.
 fn sides(
     e: &mut Emitter,
     regions: &Operand,

@@ -28,9 +28,9 @@ pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 pub(super) struct FunctionBuilder {
     arguments: Vec<Argument>,
     function: hlo::Function,
-    /// The operations of the innermost open region.
+    /// The operations of the innermost open region so far.
     pub(super) ops: Vec<Op>,
-    /// Of values, and of arguments.
+    /// Names of values and, separately, of arguments.
     names: UniqueNames,
     argument_names: UniqueNames,
     pub(super) scope: Scope,
@@ -145,7 +145,7 @@ impl FunctionBuilder {
         Operand { id, ty }
     }
 
-    /// An operation of one result.
+    /// An operation with one result.
     pub(super) fn op(&mut self, name: &str, kind: OpKind, operands: &[&Operand], ty: Type) -> Operand {
         let result = self.value(name, ty);
         self.push(kind, operands, slice::from_ref(&result), vec![]);
@@ -186,7 +186,7 @@ impl FunctionBuilder {
         Ok(self.computed(name, operand))
     }
 
-    /// A unique name, as near to `name` as MLIR allows.
+    /// A unique name, as close to `name` as MLIR allows.
     pub(super) fn fresh(&mut self, name: &str) -> String {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
         let mut base: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
@@ -197,7 +197,7 @@ impl FunctionBuilder {
         self.names.give(base, '_', 0)
     }
 
-    /// The module of a graph whose layers are written.
+    /// The module, after all layers of the graph are written.
     pub(super) fn finish(mut self, graph: &Graph) -> Module {
         self.function.body.ops = self.ops;
         self.function.body.results = ids(&self.scope.results);
@@ -271,7 +271,7 @@ impl<'g> Emitter<'g> {
         self.op(OpKind::Elementwise(op), operands, ty)
     }
 
-    /// An operation of one result, named after the layer.
+    /// An operation with one result, named after the layer.
     pub(super) fn op(&mut self, kind: OpKind, operands: &[&Operand], ty: Type) -> Operand {
         self.function.op(self.layer.node.name(), kind, operands, ty)
     }

@@ -7,7 +7,7 @@ use super::types::Type;
 /// The index of a value in [`Function::values`].
 pub(super) type ValueId = usize;
 
-/// A value in use. Its type may name sizes that the definition leaves open.
+/// A use of a value. Its type may state sizes that the definition leaves open.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) id: ValueId,
@@ -29,7 +29,7 @@ pub(super) struct Function {
     pub(super) body: Region,
 }
 
-/// Operations in order, with their arguments and what they return.
+/// A region: its arguments, its operations in order, and its results.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Region {
     pub(super) arguments: Vec<ValueId>,
@@ -37,7 +37,7 @@ pub(super) struct Region {
     pub(super) results: Vec<ValueId>,
 }
 
-/// An operation. Values that its regions read from around them are not among its operands.
+/// An operation. Values that its regions capture are not operands.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) kind: OpKind,
@@ -59,27 +59,27 @@ pub(super) enum OpKind {
     Select,
     /// A constant.
     Constant(Literal),
-    /// Numbers that count along an axis.
+    /// Counts 0, 1, 2 .. along an axis.
     Iota(usize),
-    /// The same elements in other sizes.
+    /// Reshapes.
     Reshape,
-    /// Repeated elements; for each axis of the operand, its axis in the result.
+    /// Broadcasts; holds the result axis for each axis of the operand.
     BroadcastInDim(Vec<usize>),
-    /// Axes in this order.
+    /// Permutes the axes into this order.
     Transpose(Vec<usize>),
-    /// Reversed axes.
+    /// Reverses these axes.
     Reverse(Vec<usize>),
-    /// First element, end and step for each axis.
+    /// Slices: start, end and step for each axis.
     Slice(Vec<[usize; 3]>),
-    /// Sums of products; axes of both operands.
+    /// Contracts; holds the axes of both operands.
     DotGeneral { batch: [Vec<usize>; 2], contracting: [Vec<usize>; 2], precision: Precision },
-    /// Windows of the first operand. The last axis of the second holds the entries of an index.
+    /// Gathers windows of the first operand. The last axis of the second holds the entries of one index.
     Gather(Gather),
-    /// Axes combined by an element-wise operation.
+    /// Reduces axes with an element-wise operation.
     Reduce { combine: &'static str, axes: Vec<usize> },
-    /// Two regions, the condition and the body, on the same arguments.
+    /// A loop. Its two regions, condition and body, have the same arguments.
     While,
-    /// Any other operation with a syntax of its own.
+    /// Any other operation with custom syntax.
     Pretty { name: &'static str, attributes: String },
     /// Any other operation in MLIR's generic syntax.
     Generic { name: &'static str, attributes: String },
@@ -88,13 +88,13 @@ pub(super) enum OpKind {
 /// The dimension numbers of a gather.
 #[derive(Clone, Debug)]
 pub(super) struct Gather {
-    /// Axes of the result that are those of the window.
+    /// Result axes that come from the window.
     pub(super) offset: Vec<usize>,
-    /// Axes of the data that the window does not have.
+    /// Data axes that the window drops.
     pub(super) collapsed: Vec<usize>,
-    /// Axes of the data that the entries of an index are for.
+    /// Data axes that the entries of an index refer to.
     pub(super) indexed: Vec<usize>,
-    /// Sizes of the window; `None` where they are an operand.
+    /// Sizes of the window; `None` if they are an operand.
     pub(super) sizes: Option<Vec<usize>>,
 }
 
@@ -123,7 +123,7 @@ impl OpKind {
         }
     }
 
-    /// Whether each element is computed from those in the same place.
+    /// Whether each element only depends on the operand elements at the same index.
     pub(super) fn is_elementwise(&self) -> bool {
         matches!(self, Self::Elementwise(_) | Self::Mixed(_) | Self::Compare(_) | Self::Select)
     }

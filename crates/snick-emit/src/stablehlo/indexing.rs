@@ -105,7 +105,7 @@ fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let offset = (first..dims.len()).collect();
     let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
     let y = look_up(e, &data, &places, lookup, dims)?;
-    // Before version 8, the batch axes of the output are merged.
+    // Before version 8, the op merges the batch axes of the output.
     let dims = e.output(0)?.dims;
     let y = e.reshape(&y, dims)?;
     e.give(0, y)

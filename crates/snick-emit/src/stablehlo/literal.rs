@@ -13,12 +13,12 @@ pub(super) const MAX_NUMBERS: usize = 64;
 pub(super) enum Literal {
     /// Numbers row by row, or one number for all.
     Numbers(String),
-    /// Bytes, spelled in small chunks while they are written.
+    /// Bytes, converted to hex in small chunks during writing.
     Bytes(Tensor),
 }
 
 impl Literal {
-    /// Numbers if they are few or all the same, bytes otherwise.
+    /// Numbers if there are few or all are equal, otherwise bytes.
     pub(super) fn of(tensor: &Tensor) -> Result<Self, TensorError> {
         let element = tensor.element_type();
         let (one, axes) = tensor.without_repeats();
@@ -62,12 +62,12 @@ pub(super) fn array(numbers: &[usize]) -> String {
     format!("array<i64: {}>", numbers.join(", "))
 }
 
-/// The elements before and behind each axis: `dense<[[0, 1]]> : tensor<1x2xi64>`.
+/// Padding before and after each axis: `dense<[[0, 1]]> : tensor<1x2xi64>`.
 pub(super) fn padding(axes: &[[i64; 2]]) -> String {
     format!("dense<{axes:?}> : tensor<{}x2xi64>", axes.len())
 }
 
-/// The number of bytes that are spelled at a time.
+/// The number of bytes per chunk.
 const AT_ONCE: usize = 1 << 12;
 
 /// The first element of a tensor if all elements are equal.
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn one_number_for_all_takes_no_memory() {
-        // Written as a list of elements, none of these would fit in memory.
+        // As lists of elements, these would not fit in memory.
         let dims = [1 << 18, 1 << 17];
         assert_eq!(spelled(&Tensor::full(&dims, true).unwrap()), "true");
         assert_eq!(spelled(&Tensor::full(&dims, 7u8).unwrap()), "7");

@@ -1,12 +1,13 @@
 //! StableHLO as MLIR text, the input of XLA and its partitioner.
 //!
-//! What StableHLO has no operation for is decomposed first (`snick_pass::legalize`), and slice-like layers become the
-//! primitive. Files by family match on [`Op`]: a row (`row.rs`) writes one layer with an `Emitter` (`emitter.rs`), and
-//! `table.rs` combines the families. The operations of the module are data (`hlo.rs`), which the partitioner reads too;
-//! `print.rs`, with `types.rs` and `literal.rs`, knows how MLIR spells them. What inference knows already is written as
-//! a constant, and what it knows as an expression over the sizes of inputs as arithmetic on these (`sizes.rs`): no shape
-//! is computed by the layers that did so in the graph.
-//! Functions that StableHLO leaves to its companion dialect CHLO (`erf`, `acos` ..) are spelled out (`special.rs`).
+//! Operations that StableHLO lacks are decomposed first (`snick_pass::legalize`), and slice-like layers
+//! become the primitive. Each family of operations has a file that matches on [`Op`] and returns rows
+//! (`row.rs`). A row writes one layer with an `Emitter` (`emitter.rs`), and `table.rs` combines the families.
+//! The operations of the module are data (`hlo.rs`), which the partitioner also reads; `print.rs`, `types.rs`
+//! and `literal.rs` print it as MLIR. Values that inference knows become constants. Values that it knows as
+//! expressions of input sizes become arithmetic on these sizes (`sizes.rs`), so shape computations of the
+//! graph are not written layer by layer. Functions that only the companion dialect CHLO has (`erf`, `acos`
+//! ..) are expanded (`special.rs`).
 //!
 //! Small constants are part of the module's text. Large constants become arguments (`weights.rs`), whose dims
 //! can be sharded over a mesh of devices (`mesh.rs`).

@@ -23,7 +23,7 @@ pub struct Module {
     pub results: Vec<Port>,
     /// The devices that the arguments are sharded over; see [`Module::shard`].
     pub mesh: Option<Mesh>,
-    /// Its arguments are those above, in the same order.
+    /// The function `main`; it has the same arguments in the same order.
     pub(super) function: Arc<Function>,
 }
 

@@ -2,14 +2,14 @@
 
 use snick_tensor::ElementType;
 
-/// How precisely StableHLO computes where the model does not say.
+/// The precision of computations that the model leaves open.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Precision {
     /// Like `snick run`: f16 and bf16 are computed in f32, and contractions in the full precision of their
     /// type. For comparing results.
     #[default]
     Highest,
-    /// In the types of the model, with the fastest contractions of the device. For speed on accelerators.
+    /// The types of the model, with the fastest contractions of the device. For speed on accelerators.
     Native,
 }
 

@@ -34,7 +34,7 @@ impl fmt::Display for Module {
     }
 }
 
-/// A text in quotes, without what MLIR would need escapes for.
+/// A quoted text, without characters that MLIR would escape.
 struct Quoted<'t>(&'t str);
 
 impl fmt::Display for Quoted<'_> {
@@ -160,14 +160,14 @@ impl Values<'_> {
         writeln!(f, "{:indent$}}}", "")
     }
 
-    /// Up to the closing brace.
+    /// Writes a region up to its closing brace.
     fn write_region(&self, f: &mut fmt::Formatter<'_>, region: &Region, indent: usize) -> fmt::Result {
         if region.arguments.is_empty() {
             self.write_ops(f, region, indent + 2)?;
             return write!(f, "{:indent$}", "");
         }
         let arguments: Vec<String> = region.arguments.iter().map(|&id| self.declared(id)).collect();
-        // The indentation of these regions ignores their depth.
+        // Regions with arguments have a fixed indentation, whatever their depth.
         writeln!(f, "      ^bb0({}):", arguments.join(", "))?;
         self.write_ops(f, region, 8)?;
         f.write_str("    ")

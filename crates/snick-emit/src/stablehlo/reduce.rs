@@ -26,17 +26,17 @@ pub(super) fn folded(
     Ok(e.reduce(x, axes, combine, &start))
 }
 
-/// The sum over axes, which the result drops.
+/// The sum over axes, without these axes in the result.
 pub(super) fn sum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     folded(e, x, axes, "add", 0.0)
 }
 
-/// The maximum over axes, which the result drops.
+/// The maximum over axes, without these axes in the result.
 pub(super) fn maximum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     folded(e, x, axes, "maximum", extreme(x, -1.0))
 }
 
-/// The mean over axes, which the result drops.
+/// The mean over axes, without these axes in the result.
 pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     let sum = sum(e, x, axes)?;
     let count = e.product(axes.iter().filter_map(|&axis| x.ty.dims.get(axis)))?;

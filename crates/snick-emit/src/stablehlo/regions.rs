@@ -8,20 +8,20 @@ use super::hlo::{Op, Region};
 use super::scope::Mark;
 use super::types::Type;
 
-/// The state around an open region.
+/// The state outside an open region, to restore when it closes.
 pub(super) struct Around {
     scope: Mark,
     ops: Vec<Op>,
 }
 
 impl FunctionBuilder {
-    /// Opens a region. What is written inside is not seen behind it, sizes included: they are given back by
-    /// [`FunctionBuilder::close`].
+    /// Opens a region. Values and sizes that are defined inside are not visible after it:
+    /// [`FunctionBuilder::close`] restores the outer scope.
     pub(super) fn open(&mut self) -> Around {
         Around { scope: self.scope.mark(), ops: std::mem::take(&mut self.ops) }
     }
 
-    /// Closes it.
+    /// Closes the innermost region.
     pub(super) fn close(&mut self, around: Around, arguments: &[Operand], results: &[Operand]) -> Region {
         self.scope.forget(around.scope);
         let ops = std::mem::replace(&mut self.ops, around.ops);
@@ -54,7 +54,7 @@ impl Emitter<'_> {
         y
     }
 
-    /// All elements along axes become one; the axes fall away.
+    /// Reduces axes and drops them.
     pub(super) fn reduce(
         &mut self,
         x: &Operand,

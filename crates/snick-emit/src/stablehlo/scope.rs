@@ -1,4 +1,4 @@
-//! Values and sizes that were written so far. Those written inside a region are forgotten at its end.
+//! The values and sizes written so far. At the end of a region, its values and sizes are removed.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use super::hlo::{Operand, ValueId};
 /// does not copy the map.
 pub(super) struct ScopedMap<K, V> {
     map: HashMap<K, V>,
-    /// Inserted keys with the values that they replaced; only recorded while there is a mark.
+    /// Inserted keys with the previous values; only recorded while there is a mark.
     log: Vec<(K, Option<V>)>,
     marks: usize,
 }
@@ -71,11 +71,11 @@ pub(super) struct Scope {
     pub(super) sources: ScopedMap<SymbolId, (Operand, usize)>,
     /// Sizes that were written so far, as i64 scalars.
     pub(super) numbers: ScopedMap<SymExpr, Operand>,
-    /// Steps towards sizes that are written already, by their operations and operands.
+    /// Intermediate results of size arithmetic written so far, by operation and operands.
     pub(super) steps: ScopedMap<(&'static str, Vec<ValueId>), Operand>,
 }
 
-/// A state of the scope to which it can return.
+/// A state of the scope that can be restored.
 #[derive(Copy, Clone)]
 pub(super) struct Mark {
     values: usize,
@@ -96,7 +96,7 @@ impl Scope {
         }
     }
 
-    /// Forgets everything since the mark, which must be the latest one.
+    /// Removes everything added since the mark, which must be the latest one.
     pub(super) fn forget(&mut self, mark: Mark) {
         self.values.forget(mark.values);
         self.results.truncate(mark.results);

@@ -1,4 +1,4 @@
-//! Dynamic sizes: expressions over the sizes of arguments, which are written as arithmetic.
+//! Dynamic sizes: expressions over the sizes of arguments, written as arithmetic.
 
 use snick_ir::{Graph, NodeId, Op, OpError, Value};
 use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
@@ -36,7 +36,7 @@ pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) ->
 }
 
 impl FunctionBuilder {
-    /// A layer whose outputs follow from sizes.
+    /// Writes a layer whose outputs only depend on sizes.
     pub(super) fn emit_shape_value(&mut self, graph: &Graph, id: NodeId) -> Result {
         let node = graph.node(id);
         for (port, out) in (0..).zip(node.outs()) {

@@ -60,8 +60,7 @@ pub(super) fn has_rule(graph: &Graph, id: NodeId) -> bool {
     Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some())
 }
 
-/// Whether StableHLO can express at least some layers of an operation directly. Many other operations are
-/// decomposed.
+/// Whether at least some layers with this operation need no decomposition.
 pub fn has_operator(op: &Op) -> bool {
     row(op).is_some()
 }

@@ -32,8 +32,8 @@ pub(super) struct Stored {
 }
 
 impl Weights {
-    /// The large constants of a graph and its bodies. If several constants have the same place, the first
-    /// gives its name.
+    /// The large constants of a graph and its bodies. If several constants share a place, the name of the
+    /// first is used.
     pub(super) fn of(graph: &Graph) -> Self {
         let mut weights = Self::default();
         weights.add(graph);

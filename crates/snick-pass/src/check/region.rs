@@ -77,8 +77,8 @@ impl Region {
                 let old = in_order(graph, &nodes, &old);
                 return Some(Self { nodes, leaves, old });
             }
-            // Extends the region above the inputs of the old layers, until these include everything that the
-            // new layers read. If none can be extended, extends it above the inputs of the new layers.
+            // Extends the region upwards from the inputs of the old layers until it contains everything that
+            // the new layers read. If no input can be extended, extends it from the inputs of the new layers.
             let next = if missing.is_empty() { extra } else { missing };
             nodes.extend(next.iter().map(|value| value.node));
             if nodes.len() > MAX_NODES + claim.added.len() {

@@ -12,11 +12,10 @@ use super::region::Region;
 /// Limit on the number of elements in a sample.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// Dynamic sizes take all values up to at least this much above the smallest allowed value.
+/// A dynamic size takes all values from its minimum to at least its minimum plus this.
 const SMALL: i64 = 3;
 
-/// If there are few dynamic sizes, they take all values up to at most this much above the smallest allowed
-/// value.
+/// If there are few dynamic sizes, the range extends to at most the minimum plus this.
 const LARGEST_SMALL: i64 = 16;
 
 /// Small sizes go beyond [`SMALL`] if there are at most this many combinations.
@@ -125,8 +124,8 @@ impl<'a> Samples<'a> {
         self.sizes.len() <= MORE
     }
 
-    /// How to generate the elements of the next sample. The kinds of elements have another period than the
-    /// sizes, so that all combinations occur.
+    /// How to generate the elements of the next sample. Element kinds and sizes cycle with different periods,
+    /// so that all combinations occur.
     fn fill(&self) -> Fill {
         let period = Fill::ALL.len();
         match Fill::ALL[(self.made + self.made / period) % period] {

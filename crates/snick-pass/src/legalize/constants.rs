@@ -1,4 +1,4 @@
-//! Converts constants of element types that a target lacks before the run.
+//! Folds conversions of constants whose element type the target lacks.
 //!
 //! Low-bit weights are converted by layers before they are used. If a target lacks their type, these layers
 //! are replaced by converted constants. Constants of types that the target supports stay packed.

@@ -1,4 +1,5 @@
-//! Batch normalisation and quantisation. Their parameters vary along some axes and apply to all data.
+//! Batch normalisation and quantisation. Their parameters have a subset of the data's axes and are broadcast
+//! over the others.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;

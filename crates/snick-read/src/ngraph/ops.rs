@@ -17,8 +17,8 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
         ("ArgMax", 0) => dynamic::arg(site, "max"),
         ("ArgMin", 0) => dynamic::arg(site, "min"),
         ("AvgPoolBackprop", 0) => gradient::avg_pool(site),
-        // Older files use one op for both: with five inputs, mean and variance are given; with three inputs,
-        // they are computed.
+        // Older files use one op for training and inference: with five inputs, mean and variance are given;
+        // with three inputs, they are computed.
         ("BatchNorm", 0) if site.inputs.len() == 3 => normalize::batch_norm_training(site),
         ("BatchNorm" | "BatchNormInference", 0) => normalize::batch_norm(site),
         ("BatchNormTraining", 0) => normalize::batch_norm_training(site),

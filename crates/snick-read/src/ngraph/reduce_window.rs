@@ -144,7 +144,8 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let all: Vec<usize> = (0..rank).collect();
     let unreached: Vec<i64> = windows.iter().map(|window| window.dim - reached(window)).collect();
     if last {
-        // In reverse order, the first window starts at the end of the last window.
+        // The data is reversed to select the last maximum. Elements after the last window are cropped first,
+        // so that the windows stay aligned.
         let crop: Vec<i64> = unreached.iter().map(|rest| -rest).collect();
         data = site.padded(data, &vec![0; rank], &crop)?;
         data = reversed(site, data, &slides)?;

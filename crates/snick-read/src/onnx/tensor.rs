@@ -102,8 +102,8 @@ fn typed_bytes(message: &Message, element_type: ElementType, count: usize) -> Re
         I32 => ints.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Boolean => ints.iter().map(|&v| u8::from(v != 0)).collect(),
         U8 | I8 => ints.iter().map(|&v| v as u8).collect(),
-        // An integer of the field contains an f16, bf16 or 16-bit integer in its lower bits, or a byte of
-        // several elements.
+        // Each integer of the field holds a 16-bit element in its lower bits, or a byte that packs several
+        // elements.
         _ => match element_type.bit_width() {
             Some(16) => ints.iter().flat_map(|&v| (v as u16).to_le_bytes()).collect(),
             Some(..=8) => ints.iter().map(|&v| v as u8).collect(),

@@ -161,8 +161,8 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The text from the next markup on. `None` outside the root element, and after character data, because
-    /// there the reader expects markup.
+    /// The remaining text, starting at the next tag. `None` outside the root element and after character
+    /// data, which the plain parser leaves to the XML reader.
     fn markup(&self) -> Option<&'x str> {
         if self.empty || self.behind_text || self.open.is_empty() {
             return None;

@@ -1,7 +1,7 @@
 //! Lets dynamic slices compute their own start, length and step.
 //!
-//! Reading sizes of axes and elements of index lists, clamping and arithmetic are separate layers in a graph,
-//! but only take a few machine instructions. A slice reads the index lists and computes the rest itself.
+//! In a graph, separate layers read axis sizes and list elements, clamp them and compute with them, although
+//! each takes only a few machine instructions. A slice reads the index lists and computes the rest itself.
 //! Steps that have no other readers are removed.
 
 use std::collections::HashMap;
@@ -96,7 +96,7 @@ struct Search<'p> {
     /// The inputs of the step, starting with the data.
     ports: Vec<Operand>,
     terms: Terms,
-    /// For each slot that a term replaces, this term.
+    /// The term that replaces each slot.
     known: HashMap<usize, TermId>,
     /// The steps whose outputs the terms compute instead.
     absorbed: Vec<usize>,

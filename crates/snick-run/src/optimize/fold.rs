@@ -89,7 +89,8 @@ fn fixed_outputs(
     // Evaluated as in the run, so that ties are broken in the same way.
     let op = step.op(graph);
     let values = match op {
-        // Inference used the value, so it needs no check. The constant may be as large as all the weights.
+        // Not checked against its fact: inference took the fact from this value, and a scan of large weights
+        // is slow.
         Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,

@@ -100,7 +100,7 @@ struct Computed {
 /// The layers after a convolution, up to and including a FakeQuantize.
 struct Following {
     after: QuantizedEpilogue,
-    /// The greatest, or least, codes of windows.
+    /// A fused MaxPool. In channels where a greater code means a smaller value, it takes the minimum code.
     pool: Option<QuantizedMaxPool>,
     /// The convolution and the layers after it, excluding the FakeQuantize.
     layers: Vec<NodeId>,
@@ -550,7 +550,7 @@ mod tests {
     }
 
     /// The form that early tools wrote: both weights and data are quantized by a FakeQuantize and declared as
-    /// f16, and in few ranges 0 is a level.
+    /// f16, and most ranges have no level at 0.
     #[test]
     fn weights_may_be_quantized_by_a_range_and_declared_as_f16() {
         let range = [-1.99, 2.03];

@@ -41,7 +41,7 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
     steps.end()
 }
 
-/// The number of input parts that a step from this layer tries.
+/// The cost of tracing a part one layer up: the number of parts of the layer's inputs, plus 1.
 fn tried(graph: &Graph, of: ValuePart) -> usize {
     let inputs = graph.inputs(of.value.node).into_iter().flatten();
     let parts = inputs.filter_map(|value| graph.fact(value)).map(|fact| Part::all(fact).count());

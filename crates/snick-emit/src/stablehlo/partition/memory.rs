@@ -1,6 +1,6 @@
 //! Peak memory of a device. A value is freed after its last use. Operations that only rearrange or repeat
 //! elements create views. An elementwise operation reuses the buffer of an operand that has the same size and
-//! no other use. Results have buffers of their own from the start, and sums over devices are not in place.
+//! no other use. Results have their own buffers from the start, and all-reduces are not in place.
 
 use super::program::Program;
 use super::propagate::Placement;
@@ -12,7 +12,7 @@ use crate::stablehlo::hlo::OpKind;
 pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) -> u64 {
     let program = placement.program;
     let count = program.dims.len();
-    // The buffer of each value, and of each buffer its bytes and how many uses are left.
+    // The buffer of each value, and the bytes and remaining uses of each buffer.
     let mut buffer_of: Vec<Option<usize>> = vec![None; count];
     let mut buffers: Vec<(u64, usize)> = Vec::new();
     let mut uses = vec![0_usize; count];

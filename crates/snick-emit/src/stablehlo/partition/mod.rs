@@ -173,7 +173,7 @@ impl Program {
                     OpKind::Gather(_) | OpKind::Slice(_) | OpKind::Generic { name: "dynamic_slice", .. } => {
                         return false;
                     }
-                    // What decompresses it comes first.
+                    // The argument may be decompressed before it is multiplied.
                     OpKind::Mixed("convert")
                     | OpKind::Transpose(_)
                     | OpKind::Reshape

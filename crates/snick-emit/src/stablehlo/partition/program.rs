@@ -1,4 +1,4 @@
-//! A module of fixed sizes, indexed for partitioning.
+//! A module with static sizes, indexed for partitioning.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::PartitionError;
 use crate::stablehlo::hlo::{Function, Op, OpKind, Region, ValueId};
 use crate::stablehlo::module::Module;
 
-/// The operations of a module of fixed sizes.
+/// The operations of a module with static sizes.
 ///
 /// ```
 /// # use snick_emit::stablehlo::{self, Program};
@@ -30,11 +30,11 @@ use crate::stablehlo::module::Module;
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) function: Arc<Function>,
-    /// By value: its sizes; empty for values of inner regions.
+    /// For each value, its sizes; empty for values of inner regions.
     pub(super) dims: Vec<Vec<usize>>,
-    /// By value: the operations that take or give it.
+    /// For each value, the operations that read or produce it.
     pub(super) touching: Vec<Vec<usize>>,
-    /// By value: whether it follows from constants alone, so that each use computes the part that it needs.
+    /// For each value, whether it only depends on constants. Each use then computes the part that it needs.
     pub(super) constant: Vec<bool>,
 }
 
@@ -86,7 +86,7 @@ impl Program {
         &self.function.values[value].name
     }
 
-    /// The bytes of so many elements of a value.
+    /// The size in bytes of `count` elements of a value.
     pub(super) fn bytes_of(&self, value: ValueId, elements: usize) -> u64 {
         let bits = self.function.values[value].ty.element.bit_width().unwrap_or(8);
         (elements as u64).saturating_mul(bits.into()).div_ceil(8)
@@ -97,7 +97,7 @@ impl Program {
     }
 }
 
-/// Whether an operation on constants is repeated for each use, so that uses do not bind one another.
+/// Whether an operation on constants is repeated for each use, so that each use can be sharded independently.
 fn spreads_constants(kind: &OpKind) -> bool {
     let is_view =
         matches!(kind, OpKind::BroadcastInDim(_) | OpKind::Reshape | OpKind::Transpose(_) | OpKind::Slice(_));

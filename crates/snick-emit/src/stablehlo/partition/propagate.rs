@@ -189,7 +189,8 @@ impl Placement<'_> {
     }
 }
 
-/// Rounds: what passes elements on; what is spread for each part on its own; everything.
+/// The direction of propagation in a round. Round 0 covers operations that only pass elements on, round 1
+/// adds broadcasts and other factors that pass through, and round 2 covers everything.
 fn direction(op: &OpKind, factor: FactorKind, round: usize) -> Direction {
     let passes = factor == FactorKind::PassThrough || factor == FactorKind::Lookup;
     match op {

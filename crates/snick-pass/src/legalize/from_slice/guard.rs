@@ -1,7 +1,8 @@
 //! Adds layers that fail at run time where the primitive would.
 //!
-//! If a start or length is negative, ordinary ops would count it from the end, or select nothing. A Concat of
-//! one row with two is used to fail, because few ops of the OpenVINO runtime check shapes at run time.
+//! If a start or length is negative, ordinary ops would count it from the end, or select nothing. To force a
+//! failure, a Concat joins one row with two, because few other ops of the OpenVINO runtime check shapes at
+//! run time.
 
 use snick_ir::ops::GatherNd;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;

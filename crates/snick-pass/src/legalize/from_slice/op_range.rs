@@ -67,11 +67,11 @@ impl OpRange {
         Ok(range.is_inferred_right(sizes, lens).then_some(range))
     }
 
-    /// Whether the OpenVINO runtime infers the range correctly on an axis with a size in `sizes`, of which it
-    /// selects a number of elements in `lens`. This was found by trying all small ranges. If a bound is
-    /// unknown, the runtime infers correctly. If the bounds are known, it only considers the minimum and
-    /// maximum size. For example, for up to eight elements it infers that `-1:3` is empty, because it is
-    /// empty for zero and for eight elements.
+    /// Whether the OpenVINO runtime infers the range correctly for all axis sizes in `sizes` and all result
+    /// lengths in `lens`. This was found by trying all small ranges. If a bound is unknown, the runtime
+    /// infers correctly. If the bounds are known, it only considers the minimum and maximum size. For
+    /// example, for up to eight elements it infers that `-1:3` is empty, because it is empty for zero and for
+    /// eight elements.
     fn is_inferred_right(&self, sizes: Interval, lens: Interval) -> bool {
         let bounds = [self.start, self.stop];
         let Int(step) = self.step else {

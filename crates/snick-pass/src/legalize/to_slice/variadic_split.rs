@@ -115,7 +115,7 @@ fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
     Ok(parts)
 }
 
-/// Makes the slice for the first output that is read fail if `fault` is above 0.
+/// If `fault` is positive, makes the slice for the first used output fail.
 fn poison_first(
     cx: &mut Patch,
     parts: &mut Parts,

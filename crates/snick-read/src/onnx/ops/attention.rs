@@ -96,7 +96,7 @@ impl Scores {
     }
 }
 
-/// The softmax of the scores together with the sink. The part of the sink is dropped.
+/// The softmax of the scores together with the sink. The sink's own column is dropped.
 fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     let element_type = b.element_type(scores)?;
     let sink = b.convert(sink, element_type)?;

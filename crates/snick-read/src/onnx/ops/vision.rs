@@ -21,8 +21,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     ),
 ];
 
-/// The input position of each output pixel. It is `theta` times a vector of the pixel's coordinates, which
-/// are in -1..1, and a 1.
+/// The input position of each output pixel. It is `theta` times the homogeneous coordinates of the pixel,
+/// which are in -1..1.
 fn affine_grid(b: &mut NodeBuilder) -> Result {
     let (theta, size) = (b.input(0)?, b.input(1)?);
     let spatial = match b.dims(size).as_deref() {
@@ -154,7 +154,7 @@ fn columns_by_convolution(
     let form = b.concat(0, &[taps, one, block])?;
     let filters = b.reshape_to(filters, form)?;
     let y = b.ir_op("ConvolutionBackpropData", attrs, &[columns, filters])?;
-    // At the end, elements that no block covers are 0.
+    // Elements at the end of each axis that no block covers are 0.
     let shape = b.shape_of(y)?;
     let have = b.slice_range(shape, 0, 2, i64::MAX)?;
     let missing = b.subtract(image, have)?;

@@ -80,8 +80,8 @@ fn beyond_i32(graph: &Graph, value: Value) -> Option<i128> {
     numbers.into_iter().find(|number| is_beyond(number) && !is_sentinel(number))
 }
 
-/// The constants of a graph, including layers that are folded to constants before the plug-in narrows
-/// integers, and the readers of each layer.
+/// The constants of a graph and the readers of each layer. Layers that the plug-in folds before it narrows
+/// integers count as constants.
 struct Integers<'g> {
     graph: &'g Graph,
     constant: HashSet<NodeId>,

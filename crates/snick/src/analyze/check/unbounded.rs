@@ -94,7 +94,7 @@ struct Causes {
     sizes: BTreeSet<SymbolId>,
     /// Input shapes that bound these sizes, tested by inference, and the model with these shapes.
     shape: Option<(String, Model)>,
-    /// Output axes that stay unbounded whatever input sizes are bounded.
+    /// Output axes that stay unbounded even if all input sizes are bounded.
     left: BTreeSet<OutputAxis>,
 }
 

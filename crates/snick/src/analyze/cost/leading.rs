@@ -142,7 +142,8 @@ impl Folder<'_> {
         polynomial.0.iter().map(|(monomial, by)| Some(by * self.product(monomial)?)).sum()
     }
 
-    /// The greater of two amounts here; of equal ones, the one that grows.
+    /// Orders two amounts by their value for the given sizes, greater first. If they are equal, a
+    /// non-constant amount comes first.
     fn greater(&self, a: Polynomial, b: Polynomial) -> Option<[Polynomial; 2]> {
         let size = |of: &Polynomial| Some((self.value_of(of)?, of.as_constant().is_none()));
         Some(if size(&a)? >= size(&b)? { [a, b] } else { [b, a] })

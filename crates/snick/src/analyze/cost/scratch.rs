@@ -6,10 +6,11 @@ use snick_shape::SymExpr;
 
 use super::ledger::Ledger;
 
-/// Up to this many windows, a convolution gathers a few at a time.
+/// With at most this many windows, a convolution gathers a few at a time.
 const FEW_WINDOWS: i64 = 8;
 
-/// Up to this many single-channel filters, a convolution splits one channel at a time.
+/// With at most this many filters per channel, a depthwise convolution processes one channel at a time, and
+/// its scratch memory is not counted.
 const FEW_FILTERS: i64 = 3;
 
 /// Without a mask, scores and weights are computed for this many queries of one head at a time.

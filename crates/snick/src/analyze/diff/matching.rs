@@ -178,7 +178,7 @@ impl<'s, 'g> Matching<'s, 'g> {
 
     /// Pairs unmatched layers if their key occurs only once on each side.
     fn unique(&mut self, keys: &Keys, is_meant: impl Fn(&Op) -> bool) {
-        /// The layers that have a key: the last one and their number, for each side.
+        /// For each side, the last layer with a key and the number of such layers.
         #[derive(Default)]
         struct Holders {
             last: (usize, usize),

@@ -60,8 +60,8 @@ impl Matched<'_, '_> {
         free
     }
 
-    /// The nearest matched layers, starting with `from`, as layer indices of the second graph; `None` if the
-    /// search would visit too many layers.
+    /// Searches from the layers `from` for the nearest matched layers. Returns their indices in the second
+    /// graph; `None` if the search would visit too many layers.
     pub fn nearest(&self, from: Vec<usize>, direction: Direction) -> Option<Vec<usize>> {
         let (mut todo, mut seen, mut found) = (from, Vec::new(), Vec::new());
         while let Some(layer) = todo.pop() {

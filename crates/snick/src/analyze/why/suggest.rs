@@ -1,7 +1,7 @@
 //! Input shapes that make an unknown size known. Each is tested by inference before it is suggested.
 //!
 //! There are three kinds of suggestions: input dims that must be equal get the same name, dims that may be 0
-//! get the lower bound 1, and dims without an upper bound get one.
+//! get a lower bound of 1, and unbounded dims get an upper bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
