@@ -1,4 +1,4 @@
-//! Ordinary sizes for the symbols of a model, for numbers in place of formulas.
+//! Typical sizes for the symbols of a model, to show numbers instead of formulas.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,26 +6,26 @@ use snick::text::Escaped;
 use snick::{Amount, LeadingTerm, Model, ModelCost, public_name};
 use snick_shape::{Birth, SymExpr, SymbolId, Symbols};
 
-/// The ordinary height and width of an image.
+/// The typical height and width of an image.
 const IMAGE: i64 = 640;
 
-/// The ordinary length of a sequence.
+/// The typical length of a sequence.
 const LENGTH: i64 = 128;
 
 /// Maximum length of the text for input shapes. If it would be longer, the sizes of symbols are shown
 /// instead.
 const MAX_SHAPES: usize = 40;
 
-/// Where an ordinary size comes from.
+/// Where a typical size comes from.
 #[derive(Clone, PartialEq)]
 enum Source {
-    /// It is a size of an input.
+    /// A size of an input.
     Input,
-    /// It follows from other sizes.
+    /// Derived from other sizes, and clamped to the bounds of the symbol.
     Others,
-    /// It is the same as this expression for these sizes.
+    /// Equal to this expression for the sizes of the example.
     Same(SymExpr),
-    /// It could be any size.
+    /// Arbitrary.
     Assumed,
 }
 
@@ -39,7 +39,7 @@ pub struct Example<'m> {
 }
 
 impl<'m> Example<'m> {
-    /// Ordinary sizes within the bounds of the symbols.
+    /// Chooses typical sizes within the bounds of the symbols.
     pub fn of(model: &'m Model, cost: &'m ModelCost) -> Self {
         let graph = model.graph();
         let symbols = graph.symbols();
@@ -73,7 +73,8 @@ impl<'m> Example<'m> {
         self.model.eval(expr, &|symbol| self.sizes.get(&symbol).map(|(size, _)| *size))
     }
 
-    /// The size of a symbol that no input declares, from the sizes of earlier ones if it depends on them.
+    /// The size of a symbol that is not a dim of an input, derived from the sizes of earlier symbols if it
+    /// depends on them.
     fn derived_size(&self, symbol: SymbolId) -> (i64, Source) {
         let size = |size| within(self.model, symbol, size);
         let same = match self.model.birth(symbol) {
@@ -111,12 +112,12 @@ impl<'m> Example<'m> {
         Escaped(&table.label(symbol)).to_string()
     }
 
-    /// The number of an amount.
+    /// Evaluates an amount.
     pub fn number(&self, amount: &Amount) -> Option<u64> {
         amount.at(&self.cost.symbols, &|symbol| Some(self.size(symbol)))
     }
 
-    /// The leading terms of an amount, over symbols of inputs as far as possible.
+    /// The leading terms of an amount, expressed by symbols of inputs if possible.
     pub fn leading_terms(&self, amount: &Amount) -> Option<Vec<LeadingTerm>> {
         let meaning = |symbol: SymbolId| {
             let own = self.of_model(symbol)?;
@@ -128,7 +129,8 @@ impl<'m> Example<'m> {
         amount.leading_terms(&|symbol| Some(self.size(symbol)), &meaning)
     }
 
-    /// The shapes of the inputs, or the sizes of these symbols, for example `x[1,3,640,640]`.
+    /// The shapes of the inputs, such as `x[1,3,640,640]`, and the sizes of those `symbols` that the shapes
+    /// do not show.
     pub fn describe(&self, symbols: &BTreeSet<SymbolId>) -> String {
         let has_shapes = !self.shapes.is_empty() && self.shapes.chars().count() <= MAX_SHAPES;
         let is_shown = |symbol: &&SymbolId| {
@@ -141,14 +143,14 @@ impl<'m> Example<'m> {
     }
 }
 
-/// The size closest to `size` that a symbol may have.
+/// The allowed size of a symbol that is closest to `size`.
 fn within(symbols: &Symbols, symbol: SymbolId, size: i64) -> i64 {
     let interval = symbols.interval(&symbol.into());
     size.min(interval.hi()).max(interval.lo())
 }
 
-/// The ordinary size of an axis of an input: a batch of 1, and images or sequences. A vector is a batch, unless
-/// it is the only input.
+/// The typical size of an input axis: 1 for a batch, or else the size of an image or sequence. The axis of a
+/// vector is a batch, unless the vector is the only input.
 fn ordinary(dims: &[SymExpr], axis: usize, is_only: bool) -> i64 {
     let is_colour = |axis: usize| dims.get(axis).and_then(SymExpr::as_const) == Some(3);
     match (dims.len(), axis) {

@@ -1,4 +1,4 @@
-//! The width of results: of the terminal, of COLUMNS, or of a pipe.
+//! Lays out results for the width of the terminal, of COLUMNS, or of a pipe.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -6,10 +6,10 @@ use std::io::IsTerminal;
 /// The width of a pipe, and of a terminal that does not report one.
 const DEFAULT_COLUMNS: usize = 80;
 
-/// The smallest width that texts are laid out for.
+/// The minimum width.
 const MIN_COLUMNS: usize = 40;
 
-/// The fewest characters that stay of a name.
+/// The minimum length of a shortened name.
 const SHORTEST_NAME: usize = 9;
 
 /// How wide a result is, and whether names are shortened to fit.
@@ -17,12 +17,12 @@ const SHORTEST_NAME: usize = 9;
 pub struct Layout {
     /// The width for columns and line breaks.
     pub columns: usize,
-    /// Whether a line beyond the width is shortened or broken. In a pipe, names and lines stay whole.
+    /// Whether lines that are too long are shortened or broken. In a pipe, they are left as they are.
     is_terminal: bool,
 }
 
 impl Default for Layout {
-    /// For a pipe.
+    /// The layout for a pipe.
     fn default() -> Self {
         Self { columns: DEFAULT_COLUMNS, is_terminal: false }
     }
@@ -38,7 +38,8 @@ impl Layout {
         Self { columns: columns.unwrap_or(DEFAULT_COLUMNS).max(MIN_COLUMNS), is_terminal }
     }
 
-    /// Shortens the first occurrence of `name` in a line in the middle, if that makes the line fit.
+    /// Replaces the middle of `name` by an ellipsis where it first occurs in a line, if that makes the line
+    /// fit.
     pub fn shorten(&self, line: String, name: &str) -> String {
         let (length, excess) = (name.chars().count(), width(&line).saturating_sub(self.columns));
         match length.saturating_sub(excess) {
@@ -88,7 +89,7 @@ impl Layout {
         folded.push('\n');
     }
 
-    /// The number of cells that fit beside each other, if each column is as wide as its widest cell.
+    /// The number of columns in which the cells fit, if each column is as wide as its widest cell.
     pub fn in_row(&self, cells: &[String]) -> usize {
         let widths: Vec<usize> = cells.iter().map(|cell| width(cell)).collect();
         let needed = |count: usize| -> usize {
@@ -97,7 +98,8 @@ impl Layout {
         (1..=cells.len()).rev().find(|&count| needed(count) <= self.columns).unwrap_or(1)
     }
 
-    /// Joins words with spaces, and with line breaks where there is no room behind `indent` columns.
+    /// Joins words with spaces, and breaks lines that would be too long after an indentation of `indent`
+    /// columns.
     pub fn fill<'w>(&self, words: impl IntoIterator<Item = &'w str>, indent: usize) -> String {
         let (mut text, mut used) = (String::new(), indent);
         for word in words {
@@ -115,8 +117,8 @@ impl Layout {
         text
     }
 
-    /// Breaks a formula into lines behind `indent` columns: between the terms of a sum, and within a term only
-    /// if it has no room on a line of its own.
+    /// Breaks a formula into lines after an indentation of `indent` columns. Breaks between the terms of a
+    /// sum, and within a term only if it is too long for a line of its own.
     pub fn formula(&self, formula: &str, indent: usize) -> String {
         let room = self.columns.saturating_sub(indent).max(1);
         let mut lines = vec![String::new()];
@@ -125,7 +127,7 @@ impl Layout {
     }
 }
 
-/// The width of a column for these texts; wider ones than `most` do not count.
+/// The width of a column for these texts, ignoring texts wider than `most`.
 pub fn column<'t>(texts: impl IntoIterator<Item = &'t str>, most: usize) -> usize {
     texts.into_iter().map(width).filter(|&width| width <= most).max().unwrap_or_default()
 }
@@ -135,7 +137,7 @@ pub fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A name with an ellipsis for its middle, of at most this many characters.
+/// Shortens a name to `room` characters with an ellipsis in the middle.
 fn elided(name: &str, room: usize) -> String {
     let length = width(name);
     if length <= room {
@@ -147,7 +149,7 @@ fn elided(name: &str, room: usize) -> String {
     head + "\u{2026}" + &name.chars().skip(length - tail).collect::<String>()
 }
 
-/// Adds an expression to the last line, or below it where it has no room.
+/// Adds an expression to the last line, and starts new lines where there is no room.
 fn add_terms(text: &str, room: usize, lines: &mut Vec<String>) {
     for piece in pieces(text) {
         let used = lines.last().map_or(0, |line| width(line));
@@ -177,10 +179,11 @@ pub fn is_sum(text: &str) -> bool {
     })
 }
 
-/// Splits an expression where a line break hurts least: between the terms of a sum, then of a sum that is a
-/// factor, then between factors, and last within the arguments of functions and in dividends.
+/// Splits an expression at the best places for line breaks. In order of preference, these are between the
+/// terms of a sum, between the terms of a sum that is a factor, between factors, and within function
+/// arguments and dividends.
 fn pieces(text: &str) -> Vec<&str> {
-    /// How much deeper a call or a dividend is than a factor.
+    /// The depth that a call or a dividend adds; other parentheses add 1.
     const CALL: usize = 4;
     let mut breaks: Vec<(usize, usize)> = Vec::new();
     let (mut depth, mut opened) = (0usize, Vec::new());
@@ -212,7 +215,7 @@ fn pieces(text: &str) -> Vec<&str> {
     ends.chain([text.len()]).map(piece).collect()
 }
 
-/// Whether the closing parenthesis of a text that starts with an opening one is followed by a division.
+/// Whether a text starts with a parenthesised expression that is divided.
 fn is_dividend(text: &str) -> bool {
     let mut depth = 0usize;
     let end = text.char_indices().find(|(_, letter)| {

@@ -1,4 +1,4 @@
-//! Numbers for people: few digits, and one style of units.
+//! Formats numbers for people: few digits, and one style of units.
 
 /// Numbers below this are shown in full.
 const FULL: f64 = 10_000.0;

@@ -69,14 +69,14 @@ fn named_totals(cost: &ModelCost) -> impl Iterator<Item = (&'static str, &Amount
     totals.into_iter().filter(|(name, amount, _)| amount.number() != Some(0) || *name == "macs")
 }
 
-/// The totals in short, one per item: a number, or the leading terms and a number for ordinary sizes; also used by
-/// `inspect`.
+/// The totals in short, one per item: a number, or the leading terms and a number for typical sizes. Also
+/// used by `inspect`.
 pub fn totals(example: &Example, layout: Layout) -> Vec<String> {
     let mut symbols = BTreeSet::new();
     let totals: Vec<_> = named_totals(example.cost)
         .map(|(name, amount, unit)| (name, amount, unit, short_formula(amount, example, unit, &mut symbols)))
         .collect();
-    // The sizes of the example are shown once.
+    // Shows the sizes of the example only once.
     let mut at = Some(example.describe(&symbols)).filter(|at| !at.is_empty());
     let item = |(name, amount, unit, formula): (&str, &Amount, &str, Vec<String>)| {
         let number = example.number(amount).map_or("?".to_string(), |n| quantity::amount(n, unit));
@@ -93,11 +93,11 @@ pub fn totals(example: &Example, layout: Layout) -> Vec<String> {
 /// The width of the names of totals, with the spaces around them.
 const NAMES: usize = 15;
 
-/// The longest formula to show in full in place of its leading terms.
+/// Maximum length of a formula that is shown in full; longer ones are reduced to their leading terms.
 const MAX_FORMULA: usize = 20;
 
-/// The terms of a formula, the first with `≈` unless the formula is exact; none for a number, and if there are no
-/// leading terms. Adds the symbols of the terms to a set.
+/// The terms of a formula; the first starts with `≈` unless the formula is exact. Empty for a number, or if
+/// there are no leading terms. Adds the symbols of the terms to a set.
 fn short_formula(
     amount: &Amount,
     example: &Example,
@@ -172,7 +172,7 @@ fn as_text(example: &Example, top: usize, layout: Layout) -> String {
     text
 }
 
-/// Writes the most expensive layers: a number for the sizes of the example, and a short formula.
+/// Writes the most expensive layers, each with a number for the sizes of the example and a short formula.
 fn write_dearest(example: &Example, top: usize, layout: Layout, text: &mut String) {
     let cost = example.cost;
     let of = |amount: &Amount| example.number(amount).unwrap_or_default();

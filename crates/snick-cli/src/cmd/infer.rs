@@ -158,13 +158,13 @@ fn layer(graph: &Graph, id: NodeId) -> Layer<'_> {
 
 /// A line of the table: a layer, or the role of a body.
 struct Row {
-    /// The operation type, indented as deep as the body.
+    /// The operation type, indented by the depth of the body.
     op: String,
     kinds: String,
     name: String,
 }
 
-/// The widest columns of the table; wider entries move the rest of their line.
+/// Maximum widths of columns; wider entries shift the rest of their line.
 const MAX_OP: usize = 32;
 const MAX_KINDS: usize = 40;
 

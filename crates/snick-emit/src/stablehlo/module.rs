@@ -11,7 +11,7 @@ use super::hlo::Function;
 use super::mesh::Mesh;
 use super::types::Type;
 
-/// A StableHLO module of one function, `main`. Its text is what [`std::fmt::Display`] writes.
+/// A StableHLO module with one function, `main`. [`std::fmt::Display`] prints it as MLIR.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Module {

@@ -49,7 +49,7 @@ struct Summary {
     weights_bytes: usize,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    /// The number of sizes of outputs without an upper bound.
+    /// The number of output sizes without an upper bound.
     #[serde(skip)]
     unbounded_outputs: usize,
     /// The same for all layers.
@@ -188,7 +188,7 @@ impl Summary {
         sections.extend(weights::section(&self.weights, layout));
         sections.extend(states::section(&self.states, layout));
         sections.extend(timings::section(&self.times, layout));
-        // Whatever the text mentions is explained below it.
+        // Explains the symbols that the text mentions.
         let legend = |text: &str| {
             let symbols = self.symbols_in(model, text);
             let born = symbols.iter().filter(|symbol| symbol.kind != BirthKind::Input);

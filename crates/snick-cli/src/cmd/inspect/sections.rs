@@ -16,7 +16,7 @@ pub(super) struct Section {
 /// One or more lines.
 pub(super) struct Item {
     pub text: String,
-    /// The number of things that it shows.
+    /// The number of things that the item shows.
     pub count: usize,
 }
 
@@ -32,12 +32,12 @@ impl Section {
         Self { items: items.collect(), ..self }
     }
 
-    /// The section with all its items, whatever the limit.
+    /// The section without a limit on its items.
     pub fn uncut(self) -> Self {
         Self { is_uncut: true, ..self }
     }
 
-    /// The number of items that fit into this many lines, and their number of lines.
+    /// The number of items that fit into this many lines, and the number of lines that they take.
     fn fitting(&self, most: usize) -> (usize, usize) {
         let mut lines = 0;
         let fits = |item: &&Item| {
@@ -50,7 +50,7 @@ impl Section {
         (count, self.items[..count].iter().map(|item| item.text.lines().count()).sum())
     }
 
-    /// The number of lines with at most `most` for items.
+    /// The number of lines of the section if its items take at most `most` lines.
     fn lines(&self, most: usize) -> usize {
         let (count, lines) = self.fitting(most);
         match self.items.len() {
@@ -74,9 +74,9 @@ impl Section {
     }
 }
 
-/// The head and the sections. Unless `is_whole`, each section is limited to the same number of lines, as many
-/// as the total allows. `last` makes the last section from the text above it; `reserved` is that section for
-/// the whole text.
+/// Writes the head and the sections. Unless `is_whole`, all sections have the same limit of lines, the
+/// largest that the total allows. `last` makes the last section from the text above it; `reserved` is the
+/// last section for the uncut text, for which room is reserved.
 pub(super) fn render(
     head: String,
     mut sections: Vec<Section>,

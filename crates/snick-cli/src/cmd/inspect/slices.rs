@@ -86,7 +86,7 @@ pub(super) fn section(rows: &[SliceRow], is_whole: bool, layout: Layout) -> Sect
 }
 
 impl SliceRow {
-    /// The slice as its layer declares it, and the primitive if that is written in another way.
+    /// The slice as its layer declares it, and the primitive if its text differs.
     fn text(&self) -> String {
         let numpy = match self.numpy.as_slice() {
             [] => "bounds known only in a run".to_string(),

@@ -12,15 +12,14 @@ use crate::{Fact, Graph, IntOrValue, NodeId, Op};
 
 /// Writes each output of a slice-like layer in numpy notation, such as `[:, ::-1, None]`, or as
 /// `start:+len:step` on axes whose bounds are not all numbers. Returns `None` for other layers, and if a rank
-/// or an axis is unknown. Starts and steps known only in a run
-/// are `?`.
+/// or an axis is unknown. Starts and steps that are only known at run time are written as `?`.
 pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let inputs = graph.inputs(id);
     let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
     let dims = facts.first()?.shape.dims()?;
     let selected = graph.node(id).outs().first().and_then(|out| out.fact.shape.dims()).unwrap_or_default();
     let symbols = graph.symbols();
-    // The sizes of an axis before and after, given its number in the output.
+    // The sizes of an axis before and after slicing, given its index in the output.
     let axis = |axis: usize, out: usize| AxisSizes { symbols, dim: dims.get(axis), len: selected.get(out) };
     match graph.node(id).op() {
         Op::Slice(slice) => {
@@ -114,7 +113,7 @@ impl AxisSizes<'_> {
             return format!("{}:+{}{suffix}", self.text(start), self.text(len));
         };
         let stop = count.checked_mul(by).and_then(|span| span.checked_add(first));
-        // For a negative step, numpy cannot express an end before the first element, so it is omitted.
+        // With a negative step, numpy cannot express an end before the first element, so the end is omitted.
         let stop = stop.filter(|&stop| stop >= 0).map(|stop| stop.to_string()).unwrap_or_default();
         format!("{first}:{stop}{suffix}")
     }
@@ -129,7 +128,7 @@ impl AxisSizes<'_> {
         if self.reverses(step) {
             return "::-1".to_string();
         }
-        // A formula that may be negative may count from either end of the axis: it stays as declared.
+        // A bound that may be negative may count from either end of the axis, so it is written as declared.
         let is_signed = |expr: &SymExpr| expr.as_const().is_some() || self.symbols.interval(expr).lo() < 0;
         let is_declared = |bound: &Option<IntOrValue<IndexEntry>>| {
             bound.as_ref().is_none_or(|bound| bound.as_expr().is_some_and(|expr| is_signed(&expr)))

@@ -1,4 +1,4 @@
-//! The leading terms of an amount, for texts that have no room for all of it.
+//! The leading terms of an amount, for texts without room for the whole formula.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct LeadingTerm {
 /// Terms are listed until they make up this share of the amount.
 const SHARE: f64 = 0.95;
 
-/// A term of the highest degree is listed from this share on.
+/// A term of the highest degree is listed if it exceeds this share of the amount.
 const SMALLEST_SHARE: f64 = 0.001;
 
 /// Maximum number of listed terms.
@@ -42,9 +42,10 @@ const MAX_LISTED: usize = 4;
 const MAX_TERMS: usize = 1024;
 
 impl Amount {
-    /// The terms that dominate the amount near these values of symbols, largest first. Divisions leave no
-    /// remainder, and minima and maxima are the operand that counts there. A symbol with a `meaning` is replaced
-    /// by it. `None` if a value is missing, if an amount is divided by a symbol, or if there are too many terms.
+    /// The terms that dominate the amount near these values of symbols, largest first. Divisions are treated
+    /// as exact, and a minimum or maximum as the operand that it selects for these values. A symbol with a
+    /// `meaning` is replaced by it. `None` if a value is missing, if an amount is divided by a symbol, or if
+    /// there are too many terms.
     pub fn leading_terms(
         &self,
         value: &dyn Fn(SymbolId) -> Option<i64>,
@@ -97,7 +98,7 @@ impl Polynomial {
         self
     }
 
-    /// The quotient for symbols that are multiples of the divisor: `(N+31)/32` is `N/32`.
+    /// The quotient, assuming that symbols are multiples of the divisor: `(N+31)/32` is `N/32`.
     fn divided_by(mut self, divisor: f64) -> Option<Self> {
         if divisor <= 0.0 {
             return None;

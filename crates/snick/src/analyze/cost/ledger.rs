@@ -14,9 +14,9 @@ use crate::analyze::symbols::{BirthKind, Symbol};
 pub(super) struct Ledger {
     pub symbols: Symbols,
     pub notes: Vec<String>,
-    /// Symbols for amounts that no shape names.
+    /// Symbols for amounts that occur in no shape.
     pub unknowns: Vec<Symbol>,
-    /// The names that symbols of the model already have.
+    /// The names of symbols of the model.
     taken: HashSet<String>,
 }
 

@@ -55,7 +55,7 @@ struct Buffer {
     sampled: Vec<u64>,
     /// The number of outstanding reads, including reads of views.
     reads: usize,
-    /// Whether it is kept beyond the run.
+    /// Whether it outlives the run.
     pinned: bool,
     /// The step that allocates it.
     born: usize,
@@ -176,13 +176,13 @@ impl<'g, 'l> Run<'g, 'l> {
         self.graph.node(id).outs().iter().any(|out| out.fact.element_type().is_half())
     }
 
-    /// Whether a layer returns views. Strided elements have to be copied together before a Reshape.
+    /// Whether a layer returns views. Strided elements must be made contiguous before a Reshape.
     fn is_shared(&self, id: NodeId, place: Place) -> bool {
         is_view(self.graph, id) && (place.contiguous || !matches!(self.graph.node(id).op(), Op::Reshape(_)))
     }
 
-    /// Whether an element-wise layer overwrites what it reads: it is the only reader, and the output is as
-    /// large.
+    /// Whether an element-wise layer overwrites its input: it is the only reader, and the output has the same
+    /// size.
     fn is_overwritten(&self, id: NodeId, place: Place, inputs: &[Value]) -> bool {
         let facts: Option<Vec<&Fact>> = inputs.iter().map(|value| self.graph.fact(*value)).collect();
         let (Some(facts), Some(buffer)) = (facts, place.buffer) else { return false };
@@ -222,7 +222,7 @@ impl<'g, 'l> Run<'g, 'l> {
         }
     }
 
-    /// What a layer needs in addition to its inputs and outputs, including bodies.
+    /// The memory that a layer needs in addition to its inputs and outputs, including bodies.
     fn inside(&mut self, id: NodeId, given: Option<Place>) -> Vec<SymExpr> {
         let bodies = self.graph.node(id).op().bodies();
         let bodies: Vec<Amount> = bodies.map(|(_, body)| peak(body, self.ledger)).collect();
@@ -271,7 +271,7 @@ impl<'g, 'l> Run<'g, 'l> {
     }
 }
 
-/// Values of all symbols: first a few sizes that all share, then mixed ones.
+/// Values of all symbols: first samples in which all are equally far above their minimum, then mixed ones.
 fn samples(ledger: &Ledger) -> Vec<HashMap<SymbolId, i64>> {
     let ids: Vec<SymbolId> = ledger.symbols.ids().collect();
     let count = if ids.is_empty() { 1 } else { SAMPLES };

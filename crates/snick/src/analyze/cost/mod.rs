@@ -130,13 +130,13 @@ pub struct ModelCost {
     /// ([`Limits::fuel`](crate::Limits)); some runs need less, because layers that one step evaluates
     /// together count once.
     pub fuel: Amount,
-    /// Bytes of the values that are in memory at the worst moment, without inputs.
+    /// Peak bytes of the values in memory, without inputs.
     pub peak_bytes: Amount,
     /// Bytes that variables hold after a run.
     pub state_bytes: Amount,
     /// The layers with a cost, including layers of bodies, in order.
     pub layers: Vec<LayerCost>,
-    /// Symbols of the amounts that occur in no shape of the model: their values only show in a run.
+    /// Symbols of the amounts that occur in no shape of the model. Their values are only known at run time.
     pub unknowns: Vec<Symbol>,
     /// What the amounts leave out.
     pub notes: Vec<String>,
