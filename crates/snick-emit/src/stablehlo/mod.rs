@@ -6,8 +6,8 @@
 //! The operations of the module are data (`hlo.rs`), which the partitioner also reads; `print.rs`, `types.rs`
 //! and `literal.rs` print it as MLIR. Values that inference knows become constants. Values that it knows as
 //! expressions of input sizes become arithmetic on these sizes (`sizes.rs`), so shape computations of the
-//! graph are not written layer by layer. Functions that only the companion dialect CHLO has (`erf`, `acos`
-//! ..) are expanded (`special.rs`).
+//! graph are not written layer by layer. Functions that only the companion dialect CHLO has, such as `erf`,
+//! are expanded (`special.rs`).
 //!
 //! Small constants are part of the module's text. Large constants become arguments (`weights.rs`), whose dims
 //! can be sharded over a mesh of devices (`mesh.rs`).
@@ -117,7 +117,8 @@ fn written(graph: &Graph, precision: Precision, weights: Option<Weights>) -> Res
     Ok(function.finish(&graph))
 }
 
-/// Writes the layers of a graph that its results are computed from. Parameters that are not given are arguments.
+/// Writes the layers that the results of a graph depend on. Parameters without a given value become
+/// arguments.
 fn layers(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Located>> {
     let order = graph.order()?;
     let symbols = sizes::of_arguments(graph);

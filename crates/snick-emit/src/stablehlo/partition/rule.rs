@@ -20,7 +20,8 @@ pub(super) fn of(program: &Program, op: &Op) -> Option<Rule> {
 }
 
 fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<AxisMap> {
-    // Scalars have no dims. Parts move along dims that are cut or joined.
+    // Dims correspond by index; scalar operands have none. Sliced, padded and concatenated dims correspond
+    // too, although elements may move between devices.
     let aligned = || AxisMap::aligned(operands, result, |_| false);
     match (kind, operands) {
         (OpKind::Constant(_) | OpKind::Iota(_), _) => Some(AxisMap::default()),

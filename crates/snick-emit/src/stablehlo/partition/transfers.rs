@@ -15,7 +15,7 @@ use crate::stablehlo::hlo::OpKind;
 /// The collectives of all operations, and the operations with unknown traffic.
 pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec<Unplanned>) {
     let (mut transfers, mut unplanned) = (Vec::new(), Vec::new());
-    // Resharded values: each can be reused in its new sharding.
+    // Values that were already resharded, so that later operations can reuse the copy.
     let mut moved = HashSet::new();
     for (at, op) in placement.program.body().ops.iter().enumerate() {
         let Some(&value) = op.results.first() else { continue };
