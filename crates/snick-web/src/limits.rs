@@ -1,4 +1,4 @@
-//! The limits of the page. They are lower than those of the command line, because a browser only gives a page
+//! The limits of the page. They are lower than on the command line, because a browser only gives a page
 //! some of the machine's memory.
 //!
 //! There is no time limit here: the page terminates its worker, which even stops a step that never returns.

@@ -197,7 +197,7 @@ impl Vector<I8x4Dot> for I8x4DotX16 {
     #[inline(always)]
     fn load(from: &[I8x4Dot]) -> Self {
         match from.first_chunk::<16>() {
-            // SAFETY: as for `I8x4DotX16::splat`; what is read lies in the chunk, and needs no alignment.
+            // SAFETY: as for `I8x4DotX16::splat`; the load is unaligned and stays within the chunk.
             Some(chunk) => Self(unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }),
             None => Self::splat(I8x4Dot::default()),
         }
@@ -206,7 +206,7 @@ impl Vector<I8x4Dot> for I8x4DotX16 {
     #[inline(always)]
     fn store(self, to: &mut [I8x4Dot]) {
         if let Some(chunk) = to.first_chunk_mut::<16>() {
-            // SAFETY: as for `I8x4DotX16::splat`; what is written lies in the chunk, and needs no alignment.
+            // SAFETY: as for `I8x4DotX16::splat`; the store is unaligned and stays within the chunk.
             unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), self.0) }
         }
     }
@@ -301,7 +301,7 @@ impl Instructions for Avx512Vnni {
     #[inline(always)]
     fn unpack_codes<const SHIFT: u32, const MASK: u8>(bytes: &[u8], flipped: I8x4DotX16) -> I8x4DotX16 {
         let Some(bytes) = bytes.first_chunk::<64>() else { return I8x4DotX16::splat(I8x4Dot::default()) };
-        // SAFETY: as for `I8x4DotX16::splat`; what is read lies in the chunk, and needs no alignment.
+        // SAFETY: as for `I8x4DotX16::splat`; the load is unaligned and stays within the chunk.
         unsafe {
             let bits = _mm512_srli_epi32::<SHIFT>(_mm512_loadu_si512(bytes.as_ptr().cast()));
             I8x4DotX16(_mm512_and_si512(_mm512_xor_si512(bits, flipped.0), _mm512_set1_epi8(MASK as i8)))
