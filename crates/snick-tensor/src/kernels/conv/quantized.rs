@@ -36,7 +36,7 @@ impl QuantizedConvolution {
     }
 
     /// The convolution of images of `input` codes with spatial dims `spatial`. `None` if
-    /// [`ConvAlgorithm::select`] has no algorithm for it, or the algorithm does not support its ranges.
+    /// `ConvAlgorithm::select` has no algorithm for it, or the algorithm does not support its ranges.
     pub fn new(
         filters: QuantizedFilters,
         input: &Quantizer,

@@ -23,7 +23,7 @@ pub struct QuantizedMaxPool {
 
 impl QuantizedMaxPool {
     /// The pool of images with spatial dims `spatial`, with `outputs` windows on each axis. `None` if a
-    /// window contains no element or if [`PoolAlgorithm::select`] has no algorithm for codes.
+    /// window contains no element or if `PoolAlgorithm::select` has no algorithm for codes.
     pub fn new(spatial: [usize; 2], kernel: &[usize], window: &Window, outputs: &[usize]) -> Option<Self> {
         let axes = window.axes(&spatial, kernel).ok()?;
         let output: [usize; 2] = outputs.try_into().ok()?;
