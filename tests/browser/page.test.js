@@ -173,7 +173,7 @@ test("what cannot be opened says what to do, and leaves what is shown", async ()
   const xml = readFileSync(model("focus_cnn"), "utf8");
   await says(/cut\.xml:\d+:\d+/, /damaged/, text("cut.xml", xml.slice(0, 4000)));
   await screenshot(page, "page-problem");
-  await says("photo.png is no model", /\.onnx/, text("photo.png", "PNG"));
+  await says("photo.png is not a model", /\.onnx/, text("photo.png", "PNG"));
   await says("broken.onnx", /damaged/, text("broken.onnx", "no protobuf"));
   await says("3 models at once", /two of them/, text("a.snick", ""), text("b.snick", ""), text("c.snick", ""));
   const deep = "<net>".repeat(100_000);
