@@ -108,8 +108,8 @@ impl Format {
             .or_else(|| self.weights_files(path).last())
     }
 
-    /// The models of this format whose names differ from that of `file` only in the extension, whose case is
-    /// ignored.
+    /// The models of this format whose names differ from the name of `file` only in the extension, ignoring
+    /// case.
     ///
     /// ```
     /// use std::path::Path;

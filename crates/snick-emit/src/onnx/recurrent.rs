@@ -83,7 +83,7 @@ fn hidden(e: &Emitter, i: usize) -> Result<i64, OpError> {
 }
 
 /// W, R and B in ONNX's layout, with an axis of directions. B contains the biases of both W and R, and is
-/// empty if the layer has none.
+/// empty for a layer without biases.
 fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String; 3], OpError> {
     let [w, r, b] = inputs;
     let gates = gates(cell);

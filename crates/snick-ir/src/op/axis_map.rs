@@ -135,7 +135,7 @@ impl AxisMap {
         map
     }
 
-    /// Extends the map of the batch axes to that of a product of inputs 0 and 1: appends the axes that only
+    /// Extends the map of the batch axes to the map of a product of inputs 0 and 1: appends the axes that only
     /// one input has (`own`), and combines the `summed` pairs.
     #[must_use]
     pub fn product(

@@ -322,8 +322,8 @@ fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }
 
-/// The error if the fact of a new value does not refine that of the output it replaces, and whether the two
-/// facts contradict each other. A contradiction is an error of the rule; a less precise fact is not.
+/// The error if the fact of a new value does not refine the fact of the output it replaces, and whether
+/// the two facts contradict each other. A contradiction is an error of the rule; a less precise fact is not.
 fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
     let symbols = patch.graph().symbols();
     for (port, &value) in (0..).zip(values) {

@@ -20,7 +20,7 @@ pub(super) fn of(program: &Program, op: &Op) -> Option<Rule> {
 }
 
 fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<AxisMap> {
-    // Dims correspond by index; scalar operands have none. Sliced, padded and concatenated dims correspond
+    // Dims correspond by index; scalar operands have no dims. Sliced, padded and concatenated dims correspond
     // too, although elements may move between devices.
     let aligned = || AxisMap::aligned(operands, result, |_| false);
     match (kind, operands) {
