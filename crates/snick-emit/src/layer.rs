@@ -50,9 +50,10 @@ impl<'g> Layer<'g> {
         self.fact(i).ok()?.ints().map(|ints| ints.to_vec())
     }
 
-    /// The first number of input `i`, if it is a constant.
+    /// The number that all elements of input `i` equal, if it is such a constant.
     pub(crate) fn known_float(&self, i: usize) -> Option<f64> {
-        self.tensor(i)?.to_f64_vec().ok()?.first().copied()
+        let numbers = self.tensor(i)?.to_f64_vec().ok()?;
+        numbers.first().copied().filter(|first| numbers.iter().all(|number| number == first))
     }
 
     /// The integers of input `i` as expressions over sizes, if known.

@@ -109,13 +109,8 @@ impl From<Located> for Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [file, layer, op, message] =
-            [&self.file, &self.layer, &self.op, &self.message].map(|text| Escaped(text.as_str()));
-        write!(f, "{}layer `{layer}` ({op}): {message}", place(&file.to_string(), self.loc))?;
-        match self.origins.is_empty() {
-            true => Ok(()),
-            false => write!(f, " (inputs: {})", Escaped(&self.inputs())),
-        }
+        write!(f, "{}{}", self.place(), self.headline())?;
+        f.write_str(&self.inputs_in_parentheses())
     }
 }
 
@@ -133,10 +128,15 @@ impl Diagnostic {
         &self.error.0
     }
 
-    /// A copy without the inputs, for callers that show them separately.
-    #[must_use]
-    pub fn without_origins(&self) -> Self {
-        Self { origins: Vec::new(), ..self.clone() }
+    /// The place, as the start of a line: `file:line:column: `. Empty if neither file nor line is known.
+    pub fn place(&self) -> String {
+        place(&Escaped(&self.file).to_string(), self.loc)
+    }
+
+    /// The layer and the message, without the place and the inputs: ``layer `name` (Op): message``.
+    pub fn headline(&self) -> String {
+        let [layer, op, message] = [&self.layer, &self.op, &self.message].map(|text| Escaped(text.as_str()));
+        format!("layer `{layer}` ({op}): {message}")
     }
 
     /// The message and the inputs that it is about.
@@ -144,6 +144,14 @@ impl Diagnostic {
         match self.origins.is_empty() {
             true => self.message.clone(),
             false => format!("{} (inputs: {})", self.message, self.inputs()),
+        }
+    }
+
+    /// The inputs that the message is about, as the end of a line; empty if there are none.
+    pub fn inputs_in_parentheses(&self) -> String {
+        match self.origins.is_empty() {
+            true => String::new(),
+            false => format!(" (inputs: {})", Escaped(&self.inputs())),
         }
     }
 

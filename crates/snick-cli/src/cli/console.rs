@@ -148,10 +148,11 @@ impl Console {
                 origins: error.origins.iter().cloned().map(json::Origin::from).collect(),
             }));
         }
+        let mut text = format!("{}{}{}", error.place(), self.paint(ERROR, "error: "), error.headline());
         if error.origins.iter().all(|origin| origin.op.is_empty()) {
-            return self.diagnose(&format!("{}\n", self.paint("31", &error.to_string())));
+            text += &error.inputs_in_parentheses();
+            return self.diagnose(&format!("{text}\n"));
         }
-        let text = self.paint("31", &error.without_origins().to_string());
         let notes: String = error.origins.iter().map(|origin| self.origin(&error.file, origin)).collect();
         self.diagnose(&format!("{text}\n{notes}"));
     }
@@ -170,19 +171,19 @@ impl Console {
             Some(offset) => format!(", byte {offset} of the weights"),
             None => String::new(),
         };
-        let note = self.paint("36;1", "note: ");
+        let note = self.paint(NOTE, "note: ");
         format!("{place}{note}{value} of layer `{layer}` ({op}){weights}\n")
     }
 
     /// Reports an error that is not about a layer.
     pub fn error(&self, message: &str) {
-        self.say("error", "31;1", message);
+        self.say("error", ERROR, message);
     }
 
     /// Prints a note.
     pub fn note(&self, message: &str) {
         if !self.quiet {
-            self.say("note", "36;1", message);
+            self.say("note", NOTE, message);
         }
     }
 
@@ -214,6 +215,15 @@ impl Console {
         }
     }
 }
+
+/// The colour of the word `error`.
+pub const ERROR: &str = "31;1";
+/// The colour of the word `warning`.
+pub const WARNING: &str = "33;1";
+/// The colour of the word `note`.
+pub const NOTE: &str = "36;1";
+/// The colour of the word `ok`.
+pub const OK: &str = "32;1";
 
 fn colored(color: &str, text: &str) -> String {
     format!("\u{1b}[{color}m{text}\u{1b}[0m")

@@ -74,7 +74,14 @@ impl Layout {
                 *folded += &format!("\n{:indent$}", "");
                 used = indent;
             }
+            let mut is_escape = false;
             for (at, letter) in word.char_indices() {
+                is_escape |= letter == ESCAPE;
+                if is_escape {
+                    folded.push(letter);
+                    is_escape = letter != END_OF_ESCAPE;
+                    continue;
+                }
                 if used == self.columns && !word[at..].trim_end().is_empty() {
                     *folded += &format!("\n{:indent$}", "");
                     used = indent;
@@ -132,9 +139,18 @@ pub fn column<'t>(texts: impl IntoIterator<Item = &'t str>, most: usize) -> usiz
     texts.into_iter().map(width).filter(|&width| width <= most).max().unwrap_or_default()
 }
 
-/// The number of columns of a text.
+/// The first letter of an escape sequence that sets a colour.
+const ESCAPE: char = '\u{1b}';
+
+/// The last letter of an escape sequence that sets a colour.
+const END_OF_ESCAPE: char = 'm';
+
+/// The number of columns of a text. Colours have no width.
 pub fn width(text: &str) -> usize {
-    text.chars().count()
+    let (plain, colored) = text.split_once(ESCAPE).unwrap_or((text, ""));
+    let after_escape =
+        |part: &str| part.split_once(END_OF_ESCAPE).map_or(0, |(_, rest)| rest.chars().count());
+    plain.chars().count() + colored.split(ESCAPE).map(after_escape).sum::<usize>()
 }
 
 /// Shortens a name to `room` characters with an ellipsis in the middle.
@@ -273,6 +289,16 @@ mod tests {
         let letters = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(letters(&folded), letters(&text));
         assert_eq!(PIPE.fold(&text), text);
+    }
+
+    #[test]
+    fn colors_have_no_width() {
+        let text = "\u{1b}[31;1merror\u{1b}[0m: ok";
+        assert_eq!(width(text), 9);
+        let line = format!("{text} {}", "word ".repeat(6));
+        assert_eq!(TERMINAL.fold(&line).trim_end(), line.trim_end());
+        let folded = TERMINAL.fold(&format!("{text}{}", "x".repeat(35))).into_owned();
+        assert_eq!(folded, format!("{text}{}\n    xxxx\n", "x".repeat(31)));
     }
 
     #[test]

@@ -151,7 +151,10 @@ impl Total {
                     Failure::Layers(_) => &mut self.findings,
                     _ => &mut self.unreadable,
                 } += 1;
-                (None, failure.to_string())
+                let message = failure.to_string();
+                // The path is already the start of the line.
+                let message = message.strip_prefix(&format!("{path}: ")).unwrap_or(&message);
+                (None, format!("error: {message}"))
             }
         };
         Ok(match format {

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde::Serialize;
 use snick::{
-    Diagnostic, ExplainedError, Model, Part, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode,
+    BoundedOutput, Bounds, Diagnostic, ExplainedError, Model, Part, Suggestion, UnknownOrigin, Unknowns,
+    ValuePart, Why, WhyNode, WhyText,
 };
 use snick_ir::Located;
 use snick_ir::text::Escaped;
@@ -14,6 +15,7 @@ use snick_ir::text::Escaped;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Answer;
 use crate::cli::layout::Layout;
+use crate::cli::many::counted;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::symbols;
@@ -90,12 +92,11 @@ pub fn of_target(
     let parts: Vec<ValuePart> = target.parts(model);
     let answers: Vec<Why> = parts.into_iter().map(|part| model.why(part)).collect::<Result<_, _>>()?;
     if format == OutputFormat::Text {
-        let texts: Vec<String> = answers.iter().map(Why::to_string).collect();
         let mut listed = HashSet::new();
         answers.iter().for_each(|why| add_leaves(&why.tree, &mut listed));
-        return Ok(match texts.is_empty() {
+        return Ok(match answers.is_empty() {
             true => "the output is a scalar, and its value is not known before a run\n".to_string(),
-            false => with_legend(model, texts.join("\n"), &listed, layout),
+            false => with_legend(model, WhyText(&answers).to_string(), &listed, layout),
         });
     }
     Ok(match (answers.as_slice(), target.axis) {
@@ -147,7 +148,8 @@ pub fn of_error(
 }
 
 fn error_text(explained: &ExplainedError) -> String {
-    let mut text = format!("{}\n", explained.error);
+    let error = &explained.error;
+    let mut text = format!("{}error: {}{}\n", error.place(), error.headline(), error.inputs_in_parentheses());
     for (operand, (input, part)) in explained.operands.iter().zip(&explained.parts) {
         let _ = match part {
             Part::Element(index) => write!(text, "\ninput {input}, element {index}\n{operand}"),
@@ -165,8 +167,29 @@ fn unknowns_text(unknowns: &Unknowns, layout: Layout) -> String {
         (dims, 1) => format!("{dims} sizes have no upper bound, all from 1 origin\n"),
         (dims, origins) => format!("{dims} sizes have no upper bound, from {origins} origins\n"),
     };
-    for origin in &unknowns.origins {
-        let _ = write!(text, "\n{}", origin_text(origin, layout));
+    if let Some(bounds) = &unknowns.bounds {
+        text += &bounds_text(bounds, unknowns.dims);
+    }
+    text += "\norigins\n";
+    unknowns.origins.iter().for_each(|origin| text += &origin_text(origin, layout));
+    text
+}
+
+/// Maximum number of outputs to show with their shapes before and after.
+const MAX_OUTPUTS: usize = 8;
+
+/// The input shapes that bound most sizes, and their effect.
+fn bounds_text(bounds: &Bounds, dims: usize) -> String {
+    let mut text = format!("\ntry --shape \"{}\"\n", Escaped(&bounds.shape));
+    let _ = match bounds.dims {
+        0 => writeln!(text, "    bounds all of them"),
+        left => writeln!(text, "    bounds {} of them", dims.saturating_sub(left)),
+    };
+    for BoundedOutput { name, before, after, .. } in bounds.outputs.iter().take(MAX_OUTPUTS) {
+        let _ = writeln!(text, "    {}: {} becomes {}", Escaped(name), Escaped(before), Escaped(after));
+    }
+    if bounds.outputs.len() > MAX_OUTPUTS {
+        let _ = writeln!(text, "    and {} more outputs", bounds.outputs.len() - MAX_OUTPUTS);
     }
     text
 }
@@ -176,14 +199,13 @@ fn origin_text(origin: &UnknownOrigin, layout: Layout) -> String {
     let symbol = origin.symbol.as_deref().unwrap_or("[...]");
     let axis = origin.axis.map(|axis| format!(", axis {axis}")).unwrap_or_default();
     let loc = if origin.loc.line > 0 { format!("  ({})", origin.loc) } else { String::new() };
-    let line = format!("{:>6}  {symbol}  {} {}{axis}{loc}", origin.dims, origin.op, origin.layer);
+    let dims = counted(origin.dims, "size");
+    let line = format!("{dims:>10}  {symbol}  {} {}{axis}{loc}", origin.op, origin.layer);
     let line = layout.shorten(Escaped(&line).to_string(), &Escaped(&origin.layer).to_string());
     let mut text = format!("{line}\n");
-    let reason = origin.reason.as_deref().unwrap_or("the input leaves it open");
+    // An input leaves a size open in one way only, which the suggestion for the whole model changes.
+    let Some(reason) = origin.reason.as_deref() else { return text };
     let _ = writeln!(text, "        {}", Escaped(reason));
-    let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    let (layers, outputs) = (plural(origin.layers, "layer"), plural(origin.outputs, "output"));
-    let _ = writeln!(text, "        in {layers}, {outputs} of the model");
     for Suggestion { shape, gives, .. } in &origin.suggestions {
         let _ = writeln!(text, "        try --shape \"{}\": {}", Escaped(shape), Escaped(gives));
     }

@@ -173,7 +173,7 @@ fn failures_have_their_exit_codes_and_places() {
         (
             vec!["infer", clash.as_str()],
             1,
-            "clash.snick:5:3: layer `sum` (Add): cannot broadcast [2,3] with [2,4]",
+            "clash.snick:5:3: error: layer `sum` (Add): cannot broadcast [2,3] with [2,4]",
         ),
         (vec!["infer", "nowhere.xml"], 2, "nowhere.xml"),
         (vec!["fly"], 2, ""),

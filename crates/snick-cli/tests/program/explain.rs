@@ -151,7 +151,7 @@ fn every_symbol_of_an_answer_is_listed() {
                 .filter_map(|line| line.trim().split_once(": "))
                 .map(|(name, _)| name)
                 .collect();
-            let origins = answer.lines().filter_map(|line| line.split_whitespace().nth(1));
+            let origins = answer.lines().filter_map(|line| line.split_whitespace().nth(2));
             let inputs = answer.lines().flat_map(|line| line.split(['[', ',', ']', '=']));
             let known: BTreeSet<&str> = lines.into_iter().chain(origins).chain(inputs).collect();
             let missing: Vec<_> = symbols(&answer).difference(&known).copied().collect();

@@ -2,6 +2,7 @@
 
 use crate::ElementType::{BF16, F16, F32, F64, I32, I64};
 use crate::buffer::filled;
+use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError};
 
@@ -38,8 +39,8 @@ pub fn random_uniform(
     let et = min.element_type();
     max.expect(et)?;
     stored_bytes(et, dims)?;
-    // Checked just above.
-    let len: usize = dims.iter().product();
+    let len =
+        checked_len(dims).ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })?;
     let words = (0..).flat_map(|at| philox(at, global_seed, op_seed));
     match et {
         F32 | F16 | F64 | BF16 => {
@@ -87,6 +88,13 @@ fn one<T: Copy>(values: &[T]) -> Result<T, TensorError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn huge_dims_beside_a_zero_are_empty() {
+        let bound = |value: f32| Tensor::from_slice(&[value], &[]).unwrap();
+        let empty = random_uniform(&[usize::MAX, 2, 0], &bound(0.0), &bound(1.0), 1, 2).unwrap();
+        assert_eq!(empty.dims(), [usize::MAX, 2, 0]);
+    }
 
     #[test]
     fn known_answers() {

@@ -30,4 +30,7 @@ pub use states::{StateSize, state_sizes};
 pub use symbols::{BirthKind, Symbol};
 pub use timings::{LayerTime, layer_times};
 pub use weights::{Grouping, WeightKind, WeightsOf, weights};
-pub use why::{ExplainedError, Place, Role, Suggestion, Target, UnknownOrigin, Unknowns, Why, WhyNode};
+pub use why::{
+    BoundedOutput, Bounds, ExplainedError, Place, Role, Suggestion, Target, UnknownOrigin, Unknowns, Why,
+    WhyNode, WhyText,
+};

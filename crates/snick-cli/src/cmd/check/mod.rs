@@ -16,7 +16,6 @@ use serde::Serialize;
 use snick::{CheckOptions, CheckStatus, Finding, InferOptions, LoadOptions, Release, Severity};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::layout::Layout;
 use crate::cli::many::{SharedOptions, on_each};
 use crate::cli::model::in_time;
 use crate::cli::models;
@@ -106,6 +105,8 @@ impl CheckedModel {
 struct Report {
     models: Vec<CheckedModel>,
     fail_on: FailOn,
+    /// Whether the text shows the release that each model needs.
+    shows_release: bool,
 }
 
 impl Report {
@@ -120,9 +121,9 @@ impl Report {
     }
 
     /// The report in one of the formats.
-    fn render(&self, format: ReportFormat, layout: Layout) -> String {
+    fn render(&self, format: ReportFormat, console: &Console) -> String {
         match format {
-            ReportFormat::Text => text::render(self, layout),
+            ReportFormat::Text => text::render(self, console),
             ReportFormat::Json => json::render(self),
             ReportFormat::Sarif => sarif::render(self),
             ReportFormat::Github => github::render(self),
@@ -158,8 +159,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if let Some(file) = &settings.baseline {
         Baseline::read(file)?.remove_from(&mut models, file);
     }
-    let report = Report { models, fail_on: settings.fail_on };
-    console.print(&report.render(common.report, console.layout()))?;
+    let report = Report { models, fail_on: settings.fail_on, shows_release: settings.shows_release };
+    console.print(&report.render(common.report, console))?;
     Ok(report.outcome())
 }
 

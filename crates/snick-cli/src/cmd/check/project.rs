@@ -16,6 +16,8 @@ pub(super) struct ProjectOptions {
     pub(super) check: CheckOptions,
     pub(super) fail_on: FailOn,
     pub(super) baseline: Option<PathBuf>,
+    /// Whether the text shows the release that each model needs: codes or a target release are given.
+    pub(super) shows_release: bool,
 }
 
 /// The table `[check]` of the project file.
@@ -33,12 +35,14 @@ impl ProjectOptions {
             false => Ok(given.to_vec()),
         };
         let (selected, ignored) = (codes(&options.select, "select")?, codes(&options.ignore, "ignore")?);
+        let mut shows_release = !selected.is_empty();
         let check = CheckOptions::new().select(selected).and_then(|check| check.ignore(ignored));
         let mut check = check.map_err(Failure::usage)?;
         if let Some(release) =
             options.target_openvino.map_or_else(|| file.release(), |given| Ok(Some(given)))?
         {
             check = check.target(release);
+            shows_release = true;
         }
         let fail_on = match (options.fail_on, file.text("fail-on")?) {
             (Some(fail_on), _) => fail_on,
@@ -51,7 +55,7 @@ impl ProjectOptions {
             Some(path) => Some(path.clone()),
             None => file.text("baseline")?.map(beside),
         };
-        Ok(Self { check, fail_on, baseline })
+        Ok(Self { check, fail_on, baseline, shows_release })
     }
 }
 

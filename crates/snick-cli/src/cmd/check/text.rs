@@ -1,44 +1,63 @@
 //! Findings as text: one per line, starting with a location that editors and terminals can jump to.
 
+mod unbounded;
+
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use snick::{Finding, Severity};
+use snick::{Code, Finding, Severity};
 use snick_ir::text::Escaped;
 
-use crate::cli::layout::Layout;
+use crate::cli::console::{Console, ERROR, NOTE, OK, WARNING};
+use crate::cli::many::counted;
 
 use super::{CheckedModel, Report, place};
 
 /// Maximum number of findings to show per code and model. Further findings are only counted.
 const MAX_SHOWN: usize = 5;
 
-pub(super) fn render(report: &Report, layout: Layout) -> String {
+pub(super) fn render(report: &Report, console: &Console) -> String {
     let mut text = String::new();
     let mut helped = HashSet::new();
     for model in &report.models {
-        write_model(model, report.models.len() > 1, layout, &mut helped, &mut text);
+        write_model(model, &shown(model, report.shows_release), console, &mut helped, &mut text);
     }
     let _ = writeln!(text, "{}", total(report));
-    layout.fold(&text).into_owned()
+    console.layout().fold(&text).into_owned()
+}
+
+/// The findings to show. Every model needs some release, so that is only shown if asked for. Sizes without an
+/// upper bound usually have to be bounded together, so they are one finding.
+fn shown(model: &CheckedModel, shows_release: bool) -> Vec<Cow<'_, Finding>> {
+    let is_unbounded = |finding: &Finding| finding.code == Code::UnboundedDim;
+    let unbounded: Vec<&Finding> = model.findings.iter().filter(|finding| is_unbounded(finding)).collect();
+    let mut merged = unbounded::merged(&unbounded);
+    let others = model.findings.iter().filter(|finding| shows_release || finding.code != Code::NeedsOpenVino);
+    others
+        .filter_map(|finding| match is_unbounded(finding) {
+            true => merged.take().map(Cow::Owned),
+            false => Some(Cow::Borrowed(finding)),
+        })
+        .collect()
 }
 
 fn write_model(
     model: &CheckedModel,
-    is_one_of_many: bool,
-    layout: Layout,
+    findings: &[Cow<Finding>],
+    console: &Console,
     helped: &mut HashSet<String>,
     text: &mut String,
 ) {
-    if is_one_of_many && model.findings.is_empty() {
-        let _ = writeln!(text, "{}: ok", Escaped(&model.path));
+    if findings.is_empty() {
+        let _ = writeln!(text, "{}: {}", Escaped(&model.path), console.paint_result(OK, "ok"));
     }
     let mut shown: HashMap<&str, usize> = HashMap::new();
-    for finding in &model.findings {
+    for finding in findings {
         let count = shown.entry(finding.code).or_insert(0);
         *count += 1;
         if *count <= MAX_SHOWN {
-            write_finding(model, finding, layout, helped, text);
+            write_finding(model, finding, console, helped, text);
         }
     }
     let mut more: Vec<(&str, usize)> = shown.into_iter().filter(|(_, count)| *count > MAX_SHOWN).collect();
@@ -52,24 +71,23 @@ fn write_model(
 fn write_finding(
     model: &CheckedModel,
     finding: &Finding,
-    layout: Layout,
+    console: &Console,
     helped: &mut HashSet<String>,
     text: &mut String,
 ) {
-    let place = place(finding).map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+    let color = match finding.severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+        _ => NOTE,
+    };
     let layer = match finding.op.as_str() {
         "" => String::new(),
         op => format!(" {op} `{}`:", finding.layer),
     };
-    let line = format!(
-        "{}{place}: {} {} {}:{layer} {}",
-        model.path,
-        finding.severity_name(),
-        finding.code,
-        finding.name,
-        finding.message
-    );
-    let line = layout.shorten(Escaped(&line).to_string(), &Escaped(&finding.layer).to_string());
+    let rest = format!("{} {}:{layer} {}", finding.code, finding.name, finding.message);
+    let severity = console.paint_result(color, finding.severity_name());
+    let line = format!("{}: {severity} {}", location(model, finding), Escaped(&rest));
+    let line = console.layout().shorten(line, &Escaped(&finding.layer).to_string());
     let _ = writeln!(text, "{line}");
     // Shows each help once.
     if finding.severity > Severity::Note && helped.insert(finding.help.clone()) {
@@ -77,13 +95,36 @@ fn write_finding(
     }
 }
 
+/// `model.xml:12:3`, or only the path for a finding about the whole file.
+fn location(model: &CheckedModel, finding: &Finding) -> String {
+    let path = Escaped(&model.path);
+    match place(finding) {
+        Some((line, column)) => format!("{path}:{line}:{column}"),
+        None => path.to_string(),
+    }
+}
+
+/// The number of models and findings, and the release of OpenVINO that reads all models.
 fn total(report: &Report) -> String {
-    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    format!(
+    let mut counts: HashMap<Severity, usize> = HashMap::new();
+    for model in &report.models {
+        for finding in shown(model, report.shows_release) {
+            *counts.entry(finding.severity).or_default() += 1;
+        }
+    }
+    let count = |severity, noun| counted(counts.get(&severity).copied().unwrap_or_default(), noun);
+    let mut text = format!(
         "{}: {}, {}, {}",
         counted(report.models.len(), "model"),
-        counted(report.count(Severity::Error), "error"),
-        counted(report.count(Severity::Warning), "warning"),
-        counted(report.count(Severity::Note), "note")
-    )
+        count(Severity::Error, "error"),
+        count(Severity::Warning, "warning"),
+        count(Severity::Note, "note")
+    );
+    let needed = report.findings().filter_map(|(model, finding)| Some((finding.release?, model, finding)));
+    // Of several models that need the same release, names the first.
+    let highest = needed.reduce(|a, b| if b.0 > a.0 { b } else { a }).filter(|_| !report.shows_release);
+    if let Some((release, model, finding)) = highest {
+        let _ = write!(text, "; needs OpenVINO {release} or later ({})", location(model, finding));
+    }
+    text
 }

@@ -45,7 +45,7 @@ impl EvalOp for NonZero {
             dims => dims.into(),
         };
         let mut out = Vec::with_capacity(dims.len() * places.len());
-        let mut stride: usize = dims.iter().product();
+        let mut stride = inputs[0].len();
         for dim in &dims {
             stride = stride.checked_div(*dim).unwrap_or(0);
             out.extend(places.iter().map(|place| (place / stride.max(1) % dim) as i64));

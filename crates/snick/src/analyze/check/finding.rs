@@ -6,7 +6,7 @@ use std::fmt;
 use snick_ir::text::Escaped;
 use snick_ir::{Code, Loc, Located, NodeRef, OpError, Severity};
 
-use super::{CheckCode, CheckOptions};
+use super::{CheckCode, CheckOptions, Release};
 
 /// A problem that a check found. Displayed as `line:column: severity code name: message`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +31,9 @@ pub struct Finding {
     pub help: String,
     /// The origin of the problem: other layers, or inputs with their shapes.
     pub origins: Vec<String>,
+    /// For `needs-openvino`, the oldest release of OpenVINO that reads the model.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub release: Option<Release>,
 }
 
 impl Finding {
@@ -144,5 +147,6 @@ fn of_file(code: &CheckCode, message: String) -> Finding {
         message,
         help: code.remedy.to_string(),
         origins: Vec::new(),
+        release: None,
     }
 }

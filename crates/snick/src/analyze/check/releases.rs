@@ -112,6 +112,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
         Some(node) => findings.add(&NEEDS_OPENVINO, node, message),
         None => findings.add_file(&NEEDS_OPENVINO, message),
     };
+    finding.release = Some(release);
     if too_new.is_some() {
         finding.severity = Severity::Error;
     }

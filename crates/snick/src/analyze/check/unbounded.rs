@@ -240,7 +240,7 @@ fn suggestion((shape, model): &(String, Model), bounded: &BTreeMap<OutputAxis, S
     let is_listed = |id: &NodeId| bounded.keys().any(|(result, _)| result == id);
     let given = model.graph().results().filter(is_listed).take(MAX_LISTED);
     let given: Vec<String> = given.map(|id| output_text(model.graph(), id)).collect();
-    Some(format!("bound it, for example: --shape \"{shape}\" results in {}", given.join(", ")))
+    Some(format!("bound the inputs, for example: --shape \"{shape}\" results in {}", given.join(", ")))
 }
 
 /// Adds the finding about a layer whose output sizes have no bound, whatever the inputs.

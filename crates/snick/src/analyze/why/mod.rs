@@ -1,5 +1,6 @@
 //! Explains a size, a value or an error of an inferred model.
 
+mod bounds;
 mod error;
 pub(super) mod suggest;
 mod target;
@@ -13,9 +14,11 @@ use snick_shape::{Interval, SymExpr};
 
 use super::serial;
 
+pub use self::bounds::{BoundedOutput, Bounds};
 pub use self::error::ExplainedError;
 pub use self::suggest::Suggestion;
 pub use self::target::Target;
+pub use self::text::WhyText;
 pub use self::unknown::{UnknownOrigin, Unknowns};
 
 /// The origin of a part.
@@ -52,7 +55,7 @@ impl Role {
 }
 
 /// A size or an element of an output, with ports numbered as in the file.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Place {
     /// The layer.

@@ -23,7 +23,7 @@ pub struct Suggestion {
 }
 
 /// Upper bounds to try, most useful first.
-const UPPER_BOUNDS: [i64; 4] = [1024, 128, 32, 8];
+pub(super) const UPPER_BOUNDS: [i64; 4] = [1024, 128, 32, 8];
 
 /// Maximum number of suggestions per answer.
 const MAX_SUGGESTIONS: usize = 3;
@@ -36,27 +36,29 @@ const MAX_FOLLOWED: usize = 256;
 
 /// Finds suggestions for one model.
 pub(in crate::analyze) struct Suggester<'m> {
-    model: &'m Model,
+    pub(super) model: &'m Model,
     graph: &'m Graph,
     births: Births<'m>,
     /// Number of shapes that may still be tried.
-    trials: usize,
+    pub(super) trials: usize,
 }
 
 /// What can be changed to make an unknown size known: the input symbols that it comes from, and symbols that
 /// must be equal.
 #[derive(Default)]
-struct Roots {
-    inputs: BTreeSet<SymbolId>,
-    equal: Vec<[SymbolId; 2]>,
+pub(super) struct Roots {
+    pub(super) inputs: BTreeSet<SymbolId>,
+    pub(super) equal: Vec<[SymbolId; 2]>,
 }
 
 /// New symbols or intervals for dims of inputs.
 #[derive(Clone, Default, PartialEq)]
-struct Change {
+pub(super) struct Change {
     /// For each symbol, the symbol that replaces it.
     renamed: BTreeMap<SymbolId, SymbolId>,
     intervals: BTreeMap<SymbolId, Interval>,
+    /// Whether all changed dims are written by name, so that they keep their symbols.
+    pub(super) is_named: bool,
 }
 
 impl<'m> Suggester<'m> {
@@ -145,7 +147,7 @@ impl<'m> Suggester<'m> {
     }
 
     /// The input symbols that an expression depends on.
-    fn roots(&self, expr: &SymExpr) -> Roots {
+    pub(super) fn roots(&self, expr: &SymExpr) -> Roots {
         let mut roots = Roots::default();
         let mut seen: BTreeSet<SymbolId> = BTreeSet::new();
         let mut todo: Vec<SymbolId> = expr.symbols();
@@ -190,7 +192,7 @@ impl<'m> Suggester<'m> {
     }
 
     /// Unifies input symbols that must be equal.
-    fn equated(&self, roots: &Roots) -> Change {
+    pub(super) fn equated(&self, roots: &Roots) -> Change {
         let mut class: BTreeMap<SymbolId, SymbolId> = BTreeMap::new();
         let find = |class: &BTreeMap<SymbolId, SymbolId>, mut symbol: SymbolId| {
             while let Some(&next) = class.get(&symbol) {
@@ -209,11 +211,11 @@ impl<'m> Suggester<'m> {
             let first = find(&class, symbol);
             (first != symbol && roots.inputs.contains(&first)).then_some((symbol, first))
         });
-        Change { renamed: renamed.collect(), intervals: BTreeMap::new() }
+        Change { renamed: renamed.collect(), ..Change::default() }
     }
 
     /// A change that also restricts the intervals of all input symbols.
-    fn with_intervals(
+    pub(super) fn with_intervals(
         &self,
         base: &Change,
         roots: &Roots,
@@ -246,7 +248,7 @@ impl<'m> Suggester<'m> {
     }
 
     /// The change as a specification of input shapes.
-    fn spec(&self, change: &Change) -> Option<String> {
+    pub(super) fn spec(&self, change: &Change) -> Option<String> {
         let changed: BTreeSet<SymbolId> = change
             .renamed
             .iter()
@@ -254,6 +256,7 @@ impl<'m> Suggester<'m> {
             .chain(change.intervals.keys().copied())
             .collect();
         let mut items = Vec::new();
+        let mut declared = BTreeSet::new();
         for (number, id) in self.graph.parameters().enumerate() {
             let fact = &self.graph.node(id).outs().first()?.fact;
             let Some(dims) = fact.shape().dims() else { continue };
@@ -261,7 +264,7 @@ impl<'m> Suggester<'m> {
             if !dims.iter().any(is_changed) {
                 continue;
             }
-            let dims: Vec<String> = dims.iter().map(|dim| self.dim(dim, change)).collect();
+            let dims: Vec<String> = dims.iter().map(|dim| self.dim(dim, change, &mut declared)).collect();
             let name = self.graph.node(id).name();
             let is_plain = !name.is_empty() && !name.contains(['[', ']', ',']) && name.trim() == name;
             let name = if is_plain { name.to_string() } else { number.to_string() };
@@ -270,16 +273,19 @@ impl<'m> Suggester<'m> {
         (!items.is_empty()).then(|| items.join(","))
     }
 
-    /// A dim of an input, as text in the specification of a shape.
-    fn dim(&self, dim: &SymExpr, change: &Change) -> String {
+    /// A dim of an input, as text in the specification of a shape. A named symbol has its interval where it is
+    /// used first.
+    fn dim(&self, dim: &SymExpr, change: &Change, declared: &mut BTreeSet<SymbolId>) -> String {
         let symbols = self.graph.symbols();
         let Some(symbol) = dim.as_symbol() else { return symbols.display(dim).to_string() };
         let symbol = change.renamed.get(&symbol).copied().unwrap_or(symbol);
         let interval = change.intervals.get(&symbol).copied();
         let interval = interval.unwrap_or_else(|| symbols.interval(&symbol.into()));
-        let is_shared = change.renamed.values().any(|to| *to == symbol);
+        let is_shared = change.renamed.values().any(|to| *to == symbol) || change.is_named;
         match symbols.name(symbol).is_some() || is_shared {
-            true if interval == Interval::DIM => symbols.label(symbol).into_owned(),
+            true if interval == Interval::DIM || !declared.insert(symbol) => {
+                symbols.label(symbol).into_owned()
+            }
             true => format!("{}={interval}", symbols.label(symbol)),
             false => interval.to_string(),
         }

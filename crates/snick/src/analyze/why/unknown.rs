@@ -8,6 +8,7 @@ use snick_shape::{SymExpr, SymbolId};
 
 use super::super::BirthKind;
 use super::super::symbols::{Births, missing_data};
+use super::bounds::Bounds;
 use super::serial;
 use super::suggest::{Suggester, Suggestion};
 use crate::Model;
@@ -69,6 +70,9 @@ pub struct Unknowns {
     pub dims: usize,
     /// The origins, starting with the origin of most sizes. Each size is counted for one origin.
     pub origins: Vec<UnknownOrigin>,
+    /// The input shapes that bound most of the sizes; `None` if no input shape bounds any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
 }
 
 /// Identifies an origin.
@@ -128,7 +132,12 @@ impl Model {
         for origin in origins.iter_mut().take(MAX_ADVISED) {
             origin.suggestions = origin.size.map(|size| suggester.suggestions(size)).unwrap_or_default();
         }
-        Unknowns { dims: origins.iter().map(|origin| origin.dims).sum(), origins }
+        let symbols = order.iter().filter_map(|cause| match cause {
+            Cause::Symbol(symbol) => Some(*symbol),
+            Cause::Layer(_) => None,
+        });
+        let bounds = Suggester::new(self).bounds(symbols);
+        Unknowns { dims: origins.iter().map(|origin| origin.dims).sum(), origins, bounds }
     }
 }
 
