@@ -4,7 +4,7 @@ use snick_tensor::{Element, Tensor, TensorError};
 
 use crate::OpError;
 
-/// An empty vector with capacity for a tensor of these dims. Checks the size before it allocates.
+/// Returns an empty vector with capacity for a tensor of these dims, or an error if the tensor is too large.
 pub fn reserved<T: Element>(dims: &[usize]) -> Result<Vec<T>, OpError> {
     let len = Tensor::full(dims, T::default())?.len();
     let mut values = Vec::new();

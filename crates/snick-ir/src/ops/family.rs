@@ -1,7 +1,7 @@
 //! Op families: ops that differ only in the function that they apply, declared as a table.
 
-/// Declares a family: its struct, which holds the function and the shared attributes, and for each op a name
-/// and a type that builds it, as in `ops::Add::default()`.
+/// Declares an op family: a struct that holds the function and the shared attributes and, for each op, its
+/// name and a type from which it is built, as in `ops::Add::default()`.
 ///
 /// ```ignore
 /// op_family! {
@@ -45,7 +45,7 @@ macro_rules! op_family {
             $($fields)*
         } }
     };
-    // The same fields, passed to another macro.
+    // Passes the fields of the struct to a rule of `declared!`.
     (@fields $function:ty { $($fields:tt)* } $($action:tt)*) => {
         declared!($($action)* { pub function: $function, $($fields)* })
     };

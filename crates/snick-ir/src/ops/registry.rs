@@ -70,7 +70,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The properties that drivers may rely on.
+            /// The declared properties of the op.
             pub fn traits(&self) -> OpTraits {
                 match self {
                     $(Self::$variant(op) => op.traits(),)*
@@ -104,7 +104,7 @@ macro_rules! ops {
                 }
             }
 
-            /// See [`InferOp::cost`]; [`Graph::cost`] adds what traits and axis maps say.
+            /// See [`InferOp::cost`]; [`Graph::cost`] also derives costs from traits, axis maps and weights.
             pub(crate) fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
                 match self {
                     $(Self::$variant(op) => op.cost(inputs, output),)*
@@ -112,9 +112,9 @@ macro_rules! ops {
                 }
             }
 
-            /// [`Op::eval`] for constant folding, with a memory limit of 64 MiB plus 16 times the size of the
-            /// inputs. The factor allows for 4-bit numbers that become floats; the limit catches padded data
-            /// that is far larger than inputs and outputs.
+            /// [`Op::eval`] for constant folding, with memory limited to 64 MiB plus 16 times the size of the
+            /// inputs. The factor leaves room for converting 4-bit numbers to floats. The limit stops ops
+            /// whose intermediate data, padded data for example, is far larger than their inputs and outputs.
             ///
             /// # Errors
             /// Same as [`Op::eval`], and [`snick_tensor::TensorError::TooLarge`] above the limit.
@@ -200,7 +200,7 @@ pub struct Entry {
     pub name: &'static OpName,
     /// How many inputs the op takes.
     pub arity: Arity,
-    /// The properties that drivers may rely on for any attributes.
+    /// The properties of the op, whatever its attributes are.
     pub traits: OpTraits,
     pub(super) attrs: fn() -> Vec<AttrSpec>,
     pub(super) parse: fn(&RawNode) -> Result<Op, OpError>,
@@ -238,7 +238,8 @@ pub fn find(dialect: Dialect, op_type: &str) -> Option<&'static Entry> {
 }
 
 impl Op {
-    /// Creates the op of a layer. Types that the dialect of the layer does not have become opaque layers.
+    /// Creates the op of a layer. A type that the dialect of the layer does not define becomes an opaque
+    /// layer.
     ///
     /// # Errors
     /// If the operation set does not contain the op, or the op rejects its attributes.

@@ -25,8 +25,8 @@ impl EvalOp for AdaptiveAvgPool {
         let dims = output_dims(data, sizes)?;
         let is_integer = data.element_type().is_integer();
         if !is_integer && dims.iter().skip(2).all(|&size| size == 1) {
-            // With output sizes of 1, each channel is one window. Not for integers, whose means the reduction
-            // would truncate.
+            // If all output sizes are 1, each window is a whole channel, so a reduction is enough. Not for
+            // integers: the reduction would truncate their means, which have to be rounded.
             let spatial: Dims = (2..data.rank()).collect();
             return Ok(vec![ReduceOp::Mean.apply(data, &spatial, true)?]);
         }
@@ -55,7 +55,6 @@ mod tests {
         let sizes = Tensor::from_vec(&[2], vec![1i64, 1]).unwrap();
         let pooled = |data: &Tensor| AdaptiveAvgPool.eval(&[data.clone(), sizes.clone()]).unwrap().remove(0);
         assert_eq!(pooled(&data), Tensor::from_vec(&[1, 2, 1, 1], means.clone()).unwrap());
-        // Means of integers are rounded.
         let rounded = means.iter().map(|mean| mean.round_ties_even() as i32).collect();
         let pooled = pooled(&data.cast(ElementType::I32).unwrap());
         assert_eq!(pooled, Tensor::from_vec::<i32>(&[1, 2, 1, 1], rounded).unwrap());

@@ -63,8 +63,8 @@ pub(super) fn each_window(
     Ok(())
 }
 
-/// For each of three axes, the windows as start and end, and the stride of the axis within a channel; missing
-/// leading axes have size 1.
+/// For each of three axes, the start and end of every window, and the stride of the axis within a channel.
+/// Missing leading axes have size 1.
 struct Windows([(Vec<(usize, usize)>, usize); 3]);
 
 impl Windows {

@@ -8,14 +8,14 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, leading};
 
 op! {
-    /// Attention: `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`,
-    /// value `[N.., S, V]`; optionally a mask that broadcasts to `[N.., L, S]`, either boolean (which keys to
-    /// attend to) or real (added to the scores); a scale, by default `1 / sqrt(E)`; and a sink that
-    /// broadcasts to `[N.., L, 1]`, an additional score for each query that takes part in the softmax but has
-    /// no value. Output: `[N.., L, V]`. With a single query, the output has as many rows as the mask.
+    /// Attention: `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`
+    /// and value `[N.., S, V]`; optionally a mask that broadcasts to `[N.., L, S]`, either boolean (which
+    /// keys to attend to) or real (added to the scores); a scale, by default `1 / sqrt(E)`; and a sink that
+    /// broadcasts to `[N.., L, 1]`, which adds one score per query to the softmax but has no value. Output:
+    /// `[N.., L, V]`. If there is a single query, the mask may have several rows, and the output has as many.
     #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 6), traits = [PURE])]
     pub struct ScaledDotProductAttention {
-        /// Whether query `i` attends only to keys up to `i`; if so, the mask is ignored.
+        /// Whether query `i` attends only to keys 0 to `i`; if so, the mask is ignored.
         pub causal: bool = false,
     }
 }
@@ -59,7 +59,8 @@ impl InferOp for ScaledDotProductAttention {
             }
             Some(mask) => {
                 let Some(mask) = split(mask) else {
-                    // The mask may have a higher rank than the query.
+                    // A mask of unknown rank may have more axes than the query, so the rank of the output is
+                    // unknown.
                     return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
                 };
                 let mut fitted = |size: &SymExpr, mine: &SymExpr| {
@@ -146,7 +147,7 @@ impl EvalOp for ScaledDotProductAttention {
     }
 }
 
-/// Requires a sink of the same rank as the query that broadcasts to one column of the scores.
+/// Requires the sink to have the same rank as the query and to broadcast to one column of the scores.
 fn check_sink(cx: &mut Infer, sink: &Shape, batch: &[SymExpr], rows: &SymExpr) -> Result<(), OpError> {
     let Some(dims) = sink.dims() else { return Ok(()) };
     if dims.len() != batch.len() + 2 {
@@ -167,7 +168,7 @@ fn check_sink(cx: &mut Infer, sink: &Shape, batch: &[SymExpr], rows: &SymExpr) -
     }
 }
 
-/// The softmax over the scores and the sink, excluding the column of the sink.
+/// The softmax over the scores and the sink, without the column of the sink.
 fn softmax_with_sink(scores: &Tensor, sink: &Tensor) -> Result<Tensor, OpError> {
     let axis = scores.rank().saturating_sub(1);
     let mut column = scores.dims().to_vec();
@@ -231,7 +232,7 @@ mod tests {
         let sink = Tensor::from_slice(&[0f32, f32::NEG_INFINITY], &[1, 2, 1]).unwrap();
         let inputs = [zeros(&[1, 2, 4]), zeros(&[1, 3, 4]), ones, mask, scale, sink];
         let out = ScaledDotProductAttention { causal: false }.eval(&inputs).unwrap();
-        // For query 0, three equal scores and a sink of the same score; for query 1, a sink too small to
+        // Query 0 has three equal scores and a sink of the same score; the sink of query 1 is too small to
         // matter.
         assert_eq!(out[0].to_f32_vec().unwrap(), [0.75, 0.75, 1., 1.]);
     }

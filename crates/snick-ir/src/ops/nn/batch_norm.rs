@@ -9,8 +9,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since}
 
 op! {
     /// Batch normalisation with given statistics: `(data - mean) / sqrt(variance + epsilon) * gamma + beta`.
-    /// Inputs: data `[N, C, ..]`, then gamma, beta, mean and variance `[C]`; version 1 has data after gamma
-    /// and beta.
+    /// Inputs: data `[N, C, ..]`, then gamma, beta, mean and variance, each `[C]`; in version 1, gamma and
+    /// beta precede the data.
     #[op(
         "BatchNormInference", since = [1, 5], inputs = Arity::exactly(5), traits = [PURE],
         check = Self::check_epsilon

@@ -1,7 +1,7 @@
 //! BinaryConvolution-1.
 //!
-//! Files pack the bits of filters starting at the least significant bit of each byte, unlike u1 tensors, and
-//! the OpenVINO runtime reads them in this order.
+//! Unlike u1 tensors, files store the bits of the filters starting at the least significant bit of each byte,
+//! and the OpenVINO runtime reads them in this order.
 
 use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
@@ -11,9 +11,10 @@ use super::window::DilatedSliding;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, exactly};
 
 op! {
-    /// Convolution of signs. Elements above zero count as 1 and all others as -1, and so do set and clear
-    /// bits of the filters, so each output is the number of equal pairs minus the number of different ones.
-    /// Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to `[N, O, rows, columns]`.
+    /// Convolution of signs. Elements of the data count as 1 if they are above zero, else as -1; bits of the
+    /// filters count as 1 if they are set, else as -1. Each output is thus the number of equal pairs minus
+    /// the number of different pairs. Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to
+    /// `[N, O, rows, columns]`.
     #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE], weights = [1])]
     pub struct BinaryConvolution {
         /// How the filters slide.
@@ -88,7 +89,7 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
     if filters.element_type() != ElementType::U1 {
         return signs(filters);
     }
-    // `to_bytes` would drop the unused bits of the last byte, where files may store elements.
+    // Do not use `to_bytes` here: it drops the unused bits of the last byte, where files may store elements.
     let whole = filters.storage().bytes();
     let as_read = filters.is_contiguous() && whole.len() == filters.len().div_ceil(8);
     let bytes = if as_read { whole.into() } else { filters.to_bytes() };

@@ -8,12 +8,12 @@ use crate::OpError;
 /// With more phases than this, inserting zeros into the data is cheaper.
 const MAX_PHASES: usize = 1 << 12;
 
-/// Computes a transposed convolution by phases. Outputs that are a stride apart use the same filter elements
-/// on neighbouring data elements, so the outputs at each position within a stride (a phase) are a convolution
-/// with part of the filters.
+/// Computes a transposed convolution by phases. Outputs that are a stride apart use the same filter elements,
+/// applied to neighbouring data elements. The outputs at one position within the stride (a phase) are
+/// therefore a convolution of stride 1 with part of the filters.
 ///
-/// `window` is the equivalent window over data with inserted zeros. Returns `None` if an output lies further
-/// before the data than the filters reach, or if there are too many phases.
+/// `window` is the equivalent window over data with inserted zeros. Returns `None` if it pads the start of an
+/// axis by the kernel size or more, or if there are too many phases.
 pub(super) fn in_phases(
     data: &Tensor,
     filters: &Tensor,

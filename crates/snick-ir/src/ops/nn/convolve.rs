@@ -10,7 +10,7 @@ use crate::{Infer, OpError};
 /// The error for incompatible shapes.
 pub(super) const CANNOT_CONVOLVE: &str = "cannot convolve {} with filters {}";
 
-/// The spatial sizes of data and filters; the filters have `groups` leading axes.
+/// The spatial sizes of data and filters. `groups` is 1 if the filters have a leading axis of groups, else 0.
 pub(super) fn spatial_sizes<'a>(
     data: &'a Tensor,
     filters: &'a Tensor,
@@ -71,8 +71,8 @@ pub(super) fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     Ok(element_type)
 }
 
-/// The number of spatial axes, on which data, filters (which have `groups` leading axes) and attributes must
-/// agree.
+/// The number of spatial axes, on which data, filters and attributes must agree. `groups` is 1 if the filters
+/// have a leading axis of groups, else 0.
 pub(super) fn spatial_rank(
     cx: &Infer,
     sliding: &DilatedSliding,
@@ -88,8 +88,8 @@ pub(super) fn spatial_rank(
     }
 }
 
-/// The number of groups, from the filters or as the quotient of the numbers of channels of data and filters.
-/// Requires that these satisfy `data = groups * filters`.
+/// The number of groups: `group`, replaced by the quotient of the channel counts if only the quotient is
+/// constant. Rejects channel counts that cannot satisfy `data = group * filters`.
 fn known_group(
     cx: &mut Infer,
     group: Option<SymExpr>,

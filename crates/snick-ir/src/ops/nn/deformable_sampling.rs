@@ -5,13 +5,14 @@ pub(super) struct SamplingPlan {
     pub(super) channels: usize,
     pub(super) groups: usize,
     pub(super) deformable_groups: usize,
-    /// Height and width of the image. The fields below are those of the filters, and the number of windows on
-    /// each axis.
+    /// Height and width of the image.
     pub(super) image: [usize; 2],
+    /// Height and width of the filters.
     pub(super) kernel: [usize; 2],
+    /// Number of windows on each axis.
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// The position of a tap, before adding its offset, is `window * stride + tap * dilation - pad`.
+    /// The position of a tap is `window * stride + tap * dilation - pad`, plus its offset.
     pub(super) strides: [f32; 2],
     pub(super) dilations: [f32; 2],
     pub(super) pads: [f32; 2],

@@ -153,8 +153,8 @@ impl GridSample {
         }
     }
 
-    /// Maps a pixel index, which may be outside the data, according to the padding mode; `None` if the pixel
-    /// is 0.
+    /// Maps a pixel index, which may be outside the data, according to the padding mode; `None` if the
+    /// padding is 0 there.
     fn pixel(&self, at: i64, size: usize) -> Option<usize> {
         let last = size as i64 - 1;
         let at = match self.padding_mode {

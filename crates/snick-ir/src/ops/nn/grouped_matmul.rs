@@ -7,9 +7,9 @@ use super::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, leading};
 
 op! {
-    /// Matrix product for each group. Inputs are either rows `[R, K]`, matrices `[G, N, K]` and the offsets
-    /// `[G]` at which the groups of rows end, with output `[R, N]`, which is zero after the last group; or
-    /// rows `[G, M, K]` and matrices `[G, N, K]`, with output `[G, M, N]`.
+    /// Multiplies each group of rows by its own matrix. With rows `[R, K]` and matrices `[G, N, K]`, input 2
+    /// holds the offsets `[G]` at which the groups end; the output is `[R, N]`, and rows after the last group
+    /// are zero. With rows `[G, M, K]` and matrices `[G, N, K]`, the output is `[G, M, N]`.
     #[op("GroupedMatMul", since = [17], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct GroupedMatMul;
 }
@@ -26,8 +26,7 @@ impl InferOp for GroupedMatMul {
     }
 }
 
-/// Infers the shape of the product of rows (input 0) and matrices (input 1), with optional offsets in input
-/// 2.
+/// Infers the shape of the product of rows (input 0) and matrices (input 1). Input 2 may hold offsets.
 pub(in crate::ops) fn product(cx: &mut Infer, has_offsets: bool) -> Result<Shape, OpError> {
     if has_offsets {
         cx.expect_index(2)?;
@@ -86,7 +85,7 @@ impl EvalOp for GroupedMatMul {
     }
 }
 
-/// The end of each group of rows, checking that offsets are ascending and in range.
+/// Converts the offsets to the end of each group of rows, checking that they are ascending and in range.
 fn ends(offsets: &[i64], groups: usize, rows: usize) -> Result<Vec<usize>, OpError> {
     if offsets.len() < groups {
         return Err(OpError::mismatch("the number of offsets", offsets.len(), format!("{groups} or more")));

@@ -63,7 +63,7 @@ op! {
 pub enum Mode {
     /// The nearest element.
     Nearest,
-    /// A triangle filter.
+    /// Linear interpolation; from rank 5 on, a triangle filter.
     Linear,
     /// Linear interpolation of two neighbours on each axis, as in ONNX.
     LinearOnnx,
@@ -165,7 +165,7 @@ impl Interpolate {
         self.shape_calculation_mode == ShapeCalculation::Scales && !self.is_first_definition()
     }
 
-    /// The input with sizes or scales, and the optional input with axes.
+    /// The index of the input with sizes or scales, and of the optional input with axes.
     pub fn ports(&self) -> (usize, Option<usize>) {
         match self.since.0 {
             0..4 => (1, None),

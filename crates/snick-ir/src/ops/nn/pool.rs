@@ -47,7 +47,7 @@ impl PoolWindow {
         }
     }
 
-    /// An operation for each element of each window.
+    /// The cost: one operation for each element of each window.
     pub(super) fn cost(&self, output: &Fact) -> Option<OpCost> {
         let kernel = self.kernel.iter().map(|&size| size.into());
         Some(OpCost::Elementwise(output.shape.dims()?.iter().cloned().chain(kernel).collect()))
@@ -97,7 +97,7 @@ impl PoolWindow {
         let (mut window, counts) = windows.concrete(spatial, &kernel)?;
         let is_padded = window.pads_begin.iter().chain(&window.pads_end).any(|&pad| pad != 0);
         if self.rounding_type == Rounding::Ceil {
-            // Elements beyond the padding, which the last window may cover, also count as zeros.
+            // The last window may extend beyond the padding. Its elements there count as padding, too.
             for (i, end) in window.pads_end.iter_mut().enumerate() {
                 let begin = window.pads_begin[i] as i64;
                 let overhang = windows.axis(i).overhang(spatial[i], kernel[i], counts[i], begin);

@@ -11,7 +11,7 @@ op! {
         check = Self::check_axis
     )]
     pub struct Softmax {
-        /// The version; version 1 has no negative axis.
+        /// The version; version 1 does not accept negative axes.
         pub since: Since = Since(8),
         /// The axis in version 1, not negative.
         #[until(8)]

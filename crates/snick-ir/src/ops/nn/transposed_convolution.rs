@@ -14,7 +14,7 @@ use crate::{Fact, Facts, Infer, OpError, leading};
 
 attrs! {
     /// How a transposed convolution slides. If no input gives the spatial sizes of the output, they are
-    /// `stride * (size - 1) + reach - pads + output_padding`.
+    /// `stride * (size - 1) + dilation * (kernel - 1) + 1 - pads + output_padding`.
     pub struct TransposedSliding {
         /// The convolution to transpose.
         pub sliding: DilatedSliding = DilatedSliding::default(),
@@ -147,8 +147,8 @@ impl TransposedSliding {
         })
     }
 
-    /// By how many elements the full result exceeds the size of the output on spatial axis `i`, as an
-    /// expression.
+    /// The number of elements to crop from spatial axis `i` of the full result so that it has the `wanted`
+    /// size, as an expression.
     pub fn excess(
         &self,
         symbols: &Symbols,
@@ -166,8 +166,8 @@ impl TransposedSliding {
     /// The number of elements to crop at the start and end of spatial axis `i` of the full result; negative
     /// to add zeros. `excess` is the total number to crop, if the output size is given.
     ///
-    /// With same padding, an odd element is cropped at the end opposite to the one where a forward
-    /// convolution pads it.
+    /// With same padding, an odd element is cropped at the opposite end from where a convolution would pad
+    /// it.
     pub fn crop(&self, i: usize, excess: Option<i128>) -> [i128; 2] {
         let axis = self.sliding.windows().axis(i);
         let extra = i128::from(self.output_padding(i));

@@ -146,8 +146,8 @@ impl WindowAxis {
         let last = (count as i128 - 1) * i128::from(self.stride);
         last + self.reach(kernel) - i128::from(begin) - input as i128
     }
-    /// The number of elements of an explicitly padded axis that remain after the first window, which extends
-    /// over `reach` elements.
+    /// The number of elements of an explicitly padded axis after the first window, which covers `reach`
+    /// elements; negative if the window is larger than the padded axis.
     pub(crate) fn room_of<D: Integers>(&self, d: &mut D, input: &D::Int, reach: &D::Int) -> Computed<D> {
         let before = d.compute(Add, input, &self.begin.into())?;
         let padded = d.compute(Add, &before, &self.end.into())?;
@@ -155,8 +155,8 @@ impl WindowAxis {
     }
 }
 
-/// The extent of `count` parts of `size` elements, `step` apart: `step * (count - 1) + size`. `count` is at
-/// least 1.
+/// The extent of `count` parts of `size` elements that start `step` apart: `step * (count - 1) + size`.
+/// `count` is at least 1.
 pub(crate) fn extent<D: Integers>(d: &mut D, count: &D::Int, step: i64, size: &D::Int) -> Computed<D> {
     let gaps = d.compute(Sub, count, &1.into())?;
     let gaps = d.compute(Mul, &gaps, &step.into())?;
@@ -221,8 +221,8 @@ impl Windows<'_> {
 
     /// The number of windows of `kernel` elements on spatial axis `i` of size `input`.
     ///
-    /// There is at least one window, since a window larger than the padded input makes a run fail; windows
-    /// known to be too large are reported.
+    /// The lower bound is usually 1, because a run fails if the window is larger than the padded input. If
+    /// that is the case in every run, this reports an error.
     pub fn count(&self, cx: &mut Infer, i: usize, input: &SymExpr, kernel: &SymExpr) -> SymExpr {
         let (axis, is_same) = (self.axis(i), self.auto_pad.is_same());
         let kernel = at_least(cx, kernel, 1);
@@ -240,8 +240,8 @@ impl Windows<'_> {
             return cx.unknown(Interval::DIM);
         }
         let Ok(count) = self.count_of(cx, i, input, &room, reaches.lo().into());
-        // An empty axis may have no windows: with torch's rounding, all of them may start in the padding at
-        // the end.
+        // An empty axis may have no windows: with same padding, their number is size / stride; with torch's
+        // rounding, all of them may start in the padding at the end.
         let may_be_none = is_same || self.rounding == Rounding::CeilTorch;
         let is_empty = cx.interval(input).lo().saturating_add(axis.begin) <= 0;
         at_least(cx, &count, if may_be_none && is_empty { 0 } else { 1 })
@@ -261,8 +261,8 @@ impl Windows<'_> {
         let axis = self.axis(i);
         let (one, stride) = (D::Int::from(1), D::Int::from(axis.stride));
         let is_gapless = |reach: i128| reach >= axis.stride.into();
-        // With same padding, the number of windows is size / stride, unless the stride is longer than the
-        // window: padding is never negative, so the rounding mode then matters.
+        // With same padding, the number of windows is size / stride, rounded up. Ceil rounding may add a
+        // window if the stride is longer than the window, because padding is never negative.
         if self.auto_pad.is_same() && (self.rounding != Rounding::Ceil || is_gapless(least)) {
             return d.compute(CeilDiv, input, &stride);
         }
@@ -307,7 +307,8 @@ impl Windows<'_> {
         Ok((begin, end, count))
     }
 
-    /// The windows for the kernels, and the number of windows on each axis, for concrete sizes.
+    /// The window parameters for `snick_tensor::kernels`, and the number of windows on each axis, for
+    /// concrete sizes.
     pub fn concrete(&self, spatial: &[usize], kernel: &[usize]) -> Result<(Window, Dims), OpError> {
         self.check(spatial.len())?;
         let size = |value: i128| usize::try_from(value).map_err(|_| too_large());
@@ -339,7 +340,7 @@ fn too_large() -> OpError {
     OpError::unsupported("a window of this size")
 }
 
-/// `expr`, which is at least `least` in every run, as an expression whose interval has this lower bound.
+/// Returns `expr` with a lower bound of `least` on its interval. Every run must satisfy the bound.
 pub fn at_least(cx: &mut Infer, expr: &SymExpr, least: i64) -> SymExpr {
     if cx.interval(expr).lo() >= least { expr.clone() } else { cx.max(expr, &least.into()) }
 }
@@ -361,7 +362,7 @@ pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVec<
     sizes.iter().map(|size| cx.as_dim(size).ok_or_else(|| negative(cx, size))).collect()
 }
 
-/// Requires input `i` to have one to three spatial axes in addition to `others` axes.
+/// Requires input `i` to have `others` axes and one to three spatial axes.
 pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError> {
     let expected = format!("{} to {}", others + 1, others + 3);
     cx.expect_rank(i, &expected, |rank| (others + 1..=others + 3).contains(&rank))

@@ -48,8 +48,8 @@ impl Interpolate {
             (Nearest::Simple, _) => false,
             (Nearest::Floor | Nearest::Ceil, _) if !is_aligned => true,
             (_, Some((from, to))) => self.picks_the_same(from, to, scale),
-            // If a size is unknown, the ops are equivalent if 32-bit arithmetic finds every tie for the
-            // scale.
+            // A size is unknown. The ops are certainly equivalent if 32-bit arithmetic finds every tie for
+            // the scale.
             _ => !is_aligned && scale.is_some_and(has_exact_ties),
         }
     }
@@ -91,8 +91,9 @@ impl Interpolate {
     }
 }
 
-/// Whether 32-bit arithmetic finds exactly the true ties. It does if the scale is an integer, because ties
-/// then occur only for even numerators, or the inverse of a power of two, because division is then exact.
+/// Whether 32-bit arithmetic finds exactly the true ties. It does if the scale is an integer, because a
+/// quotient is then either a multiple of 1/2, which is computed exactly, or too far from a tie to be rounded
+/// to it. It also does if the scale is the inverse of a power of two, because every division is then exact.
 fn has_exact_ties(scale: f32) -> bool {
     let over = 1.0 / scale;
     scale.fract() == 0.0 || (over.fract() == 0.0 && (over as u64).is_power_of_two())

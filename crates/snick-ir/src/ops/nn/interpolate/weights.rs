@@ -5,8 +5,8 @@ use snick_tensor::{Tensor, kernels};
 use super::Interpolate;
 use crate::OpError;
 
-/// Maximum square of an axis size for which weights are computed, because the kernel resizes one unit vector
-/// per element.
+/// Weights are computed only for axes whose squared size is at most this, because the kernel resizes one unit
+/// vector for each element of the axis.
 const MAX_WEIGHTS: usize = 1 << 24;
 
 impl Interpolate {
@@ -14,7 +14,7 @@ impl Interpolate {
     /// `None` if an input that determines the weights is unknown.
     ///
     /// # Errors
-    /// Same as in evaluation; also if the data is padded.
+    /// Same as for evaluation; also if the data is padded.
     pub fn weights(
         &self,
         dims: &[usize],
@@ -33,7 +33,8 @@ impl Interpolate {
         };
         let to = self.resized(dims, target, axes)?;
         let kernel = self.kernel(dims.len())?;
-        // The rank determines whether `linear` is a filter.
+        // Unit vectors need the rank of the data: the kernel uses a triangle filter for `linear` only from
+        // rank 5 on.
         let mut line = vec![1; dims.len().max(1)];
         let last = line.len() - 1;
         let mut all = Vec::with_capacity(to.axes.len());
