@@ -23,7 +23,7 @@ attrs! {
 }
 
 impl AlignedRegions {
-    /// Infers `[rois, C, pooled_h, pooled_w]`, checking that each region consists of this many numbers.
+    /// Infers `[rois, C, pooled_h, pooled_w]`, checking that `numbers` numbers describe each region.
     pub fn infer(&self, cx: &mut Infer, numbers: i64) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
         cx.expect_integer(2);
@@ -35,8 +35,9 @@ impl AlignedRegions {
         Ok(Facts::from(Fact::new(element_type, Shape::ranked([regions, channels, height, width]))))
     }
 
-    /// Pools regions of `N` numbers: `pool` appends the bins of one region to the output. If `has_end` is
-    /// set, the first region with image -1 ends the list of regions, and the rest of the output is zero.
+    /// Pools regions, each described by `N` numbers: `pool` appends the bins of one region to the output. If
+    /// `has_end` is set, the first region with image -1 ends the list of regions, and the rest of the output
+    /// is zero.
     pub fn pool<const N: usize>(
         &self,
         inputs: &[Tensor],

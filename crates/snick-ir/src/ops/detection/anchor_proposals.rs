@@ -110,7 +110,7 @@ impl Selection<'_> {
                 (corners, if self.drops_small || is_large(&corners) { score } else { 0.0 * score })
             })
             .collect();
-        // Boxes that are dropped as too small below still count towards this limit.
+        // Boxes that the next step drops because they are too small still count towards this limit.
         keep_first(&mut boxes, self.limits.pre_nms_count, |a, b| a.1 > b.1);
         if self.drops_small {
             boxes.retain(|(corners, _)| is_large(corners));

@@ -52,7 +52,7 @@ pub fn dim(cx: &Infer, port: usize, axis: usize) -> Option<SymExpr> {
     cx.shape(port).dims()?.get(axis).cloned()
 }
 
-/// Requires that a dim may equal `size`.
+/// Rejects a dim that cannot equal `size`.
 pub fn expect_size(cx: &Infer, port: usize, axis: usize, size: i64) -> Result<(), OpError> {
     match dim(cx, port, axis).map(|dim| cx.interval(&dim)) {
         Some(interval) if !interval.contains(size) => {

@@ -108,8 +108,8 @@ impl CtcLoss {
         Ok(target)
     }
 
-    /// The log probability of the target, summed over all alignments, starting from the last time step.
-    /// `likely` holds the log probability of each symbol at each time step.
+    /// The log probability of the target, summed over all alignments, computed backwards from the last time
+    /// step. `likely` holds the log probability of each symbol at each time step.
     fn log_probability(&self, target: &[Symbol], likely: &[Vec<f32>]) -> f32 {
         let at = |values: &[f32], i: usize| values.get(i).copied().unwrap_or(f32::NEG_INFINITY);
         // An alignment may end only with the last label or the blank after it.

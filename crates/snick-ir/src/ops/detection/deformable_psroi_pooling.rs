@@ -13,10 +13,10 @@ op! {
     /// Position-sensitive pooling with offsets.
     ///
     /// Each bin of a region reads its own channel and is shifted by an offset. Inputs: a map
-    /// `[N, output_dim * group_size^2, H, W]`, regions `[rois, 5]` of image and corners (x, y, x, y), and
+    /// `[N, output_dim * group_size^2, H, W]`; regions `[rois, 5]`, each `[image, x0, y0, x1, y1]`; and
     /// optionally offsets `[rois, 2 * parts, part_size, part_size]`, alternating x and y, as fractions of the
-    /// region's size. Output: `[rois, output_dim, group_size, group_size]`. The first region with image -1
-    /// ends the list of regions.
+    /// region's size. Each part is a group of output channels. Output:
+    /// `[rois, output_dim, group_size, group_size]`. The first region with image -1 ends the list of regions.
     #[op(
         "DeformablePSROIPooling", since = [1], inputs = Arity::between(2, 3), traits = [PURE],
         check = Self::check_attrs

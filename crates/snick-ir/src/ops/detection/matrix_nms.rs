@@ -30,12 +30,13 @@ op! {
     }
 }
 
-/// How scores decay with overlap.
+/// How scores decay with overlap. The smallest factor over all boxes of higher score applies; `iou` is the
+/// IoU with such a box, and `covered` its own largest IoU with boxes of higher score.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Decay {
-    /// The score is multiplied by a factor proportional to the part of the box that is not covered.
+    /// The score is multiplied by `(1 - iou) / (1 - covered)`.
     Linear,
-    /// The score is multiplied by a Gaussian function of the overlap.
+    /// The score is multiplied by `exp(gaussian_sigma * (covered^2 - iou^2))`.
     Gaussian,
 }
 

@@ -10,10 +10,11 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 op! {
     /// Greedy non-maximum suppression for each class.
     ///
-    /// Inputs: boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, which share boxes between classes.
-    /// Since opset 9 each class may have its own boxes: boxes `[classes, all boxes, 4]`, scores
-    /// `[classes, all boxes]` and the number of boxes of each image `[N]`. Outputs: rows `[rows, 6]` of
-    /// class, score and box, the index of each box `[rows, 1]`, and the number of rows of each image `[N]`.
+    /// Inputs: boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, if all classes of an image share its
+    /// boxes. Since opset 9, each class may have its own boxes instead: boxes `[classes, all boxes, 4]`,
+    /// scores `[classes, all boxes]` and the number of boxes of each image `[N]`. Outputs: rows `[rows, 6]`
+    /// of class, score and box, the index of each box `[rows, 1]`, and the number of rows of each image
+    /// `[N]`.
     #[op(
         "MulticlassNms", since = [8, 9], inputs = Arity::between(2, 3), traits = [PURE],
         check = Self::check_attrs

@@ -149,7 +149,7 @@ struct Candidate {
     compared: usize,
 }
 
-/// Orders candidates by score; of equal scores, that of the first box is greatest.
+/// Orders candidates by score; of several candidates with the same score, the first box is the greatest.
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         highest_first(other.score, self.score).then(other.index.cmp(&self.index))

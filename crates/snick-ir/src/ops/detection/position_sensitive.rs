@@ -38,7 +38,7 @@ impl Layout {
     }
 
     /// Pools regions `[rois, 5]` of a map with this many channels: `pool` receives the index of a region and
-    /// appends its bins to the output. Regions after one with image -1 produce zeros.
+    /// appends its bins to the output. The first region with image -1 and all regions after it produce zeros.
     pub fn pool(
         &self,
         data: &Tensor,

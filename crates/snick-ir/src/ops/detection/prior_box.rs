@@ -60,7 +60,7 @@ impl EvalOp for PriorBox {
 }
 
 impl PriorBox {
-    /// Appends the boxes of a cell: first those of fixed sizes, then those of each minimum size.
+    /// Appends the boxes of a cell: first the boxes of fixed sizes, then the boxes of each minimum size.
     fn boxes(&self, cell: &Cell, out: &mut Vec<f32>) -> Result<(), OpError> {
         let all_scaled = self.scale_all_sizes;
         let mut step = self.step as f32;

@@ -98,7 +98,7 @@ impl Cell {
     }
 }
 
-/// The numbers of an attribute in the precision of the computation.
+/// Converts the numbers of an attribute to f32, in which boxes are computed.
 pub fn single(numbers: &[f64]) -> Vec<f32> {
     numbers.iter().map(|&number| number as f32).collect()
 }

@@ -13,9 +13,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, exactly}
 op! {
     /// Decodes boxes from anchors and selects the best by non-maximum suppression.
     ///
-    /// Inputs: class scores `[N, 2 * anchors, H, W]`, the second half of which holds object scores, deltas
-    /// `[N, 4 * anchors, H, W]`, and the image size `[3 or 4]` of height, width and one or two scales.
-    /// Outputs: rows `[N * post_nms_topn, 5]` of image and box, and since opset 4 their scores
+    /// Inputs: class scores `[N, 2 * anchors, H, W]` with the object scores in the second half of the
+    /// channels, deltas `[N, 4 * anchors, H, W]`, and the image size `[3 or 4]` of height, width and one or
+    /// two scales. Outputs: rows `[N * post_nms_topn, 5]` of image and box, and since opset 4 their scores
     /// `[N * post_nms_topn]`. The first unused row of an image has image -1; zeros follow.
     #[op(
         "Proposal", since = [1, 4], inputs = Arity::exactly(3), traits = [PURE], name = was_extension()

@@ -12,7 +12,7 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, exactly};
 op! {
     /// Position-sensitive pooling: each bin of a region reads its own channels.
     ///
-    /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]` of image and corners (x, y, x, y). Output:
+    /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]`, each `[image, x0, y0, x1, y1]`. Output:
     /// `[rois, output_dim, group_size, group_size]`. `C` is `output_dim * group_size^2`, or
     /// `output_dim * spatial_bins_x * spatial_bins_y` with bilinear samples. The first region with image -1
     /// ends the list of regions.

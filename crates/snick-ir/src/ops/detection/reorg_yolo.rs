@@ -64,8 +64,8 @@ impl EvalOp for ReorgYolo {
             let part = image.slice(3, block / s, 1, 1)?.slice(5, block % s, 1, 1)?;
             parts.push(part.reshape(&[n, channels, h, w])?);
         }
-        // If `C` is not a multiple of `stride^2`, the remaining channels continue with the following
-        // elements.
+        // If `C` is not a multiple of `stride^2`, the remaining channels follow the same formula, with block
+        // positions of `stride^2` and above.
         let indices: Vec<i64> = (counted..c)
             .flat_map(|channel| {
                 let block = channel / channels;

@@ -15,7 +15,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Pools each bin of a region to its maximum, or to one bilinear sample.
     ///
-    /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]` of image and corners (x, y, x, y). Output:
+    /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]`, each `[image, x0, y0, x1, y1]`. Output:
     /// `[rois, C, pooled height, pooled width]`. The first region with image -1 ends the list of regions.
     #[op("ROIPooling", since = [1, 2], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct RoiPooling {
@@ -121,7 +121,7 @@ impl RoiPooling {
     }
 }
 
-/// The elements that an output element is computed from, on one axis.
+/// The input elements on one axis from which an output element is computed.
 enum Source {
     /// A bilinear sample; `None` outside the map.
     Sample(Option<LinearTap>),
@@ -129,7 +129,7 @@ enum Source {
     Bin(Range<usize>),
 }
 
-/// The output element for the sources on both axes, which are of the same kind.
+/// The output element for a source on each axis. Both sources must be samples, or both bins.
 fn pooled_at(plane: Plane, y: &Source, x: &Source) -> f32 {
     match (y, x) {
         (Source::Bin(rows), Source::Bin(columns)) => maximum(plane, rows, columns),

@@ -37,8 +37,8 @@ impl FeatureMaps {
         }
     }
 
-    /// Image and corners (x, y, x, y) of the regions `[rois, 5]`, up to the first region with image -1, which
-    /// ends the list.
+    /// The image index and corners `[x0, y0, x1, y1]` of the regions `[rois, 5]`. The first region with image
+    /// -1 ends the list.
     pub fn regions(&self, regions: &Tensor) -> Result<Vec<(usize, [f32; 4])>, OpError> {
         let &[_, 5] = regions.dims() else { return Err(wrong_shape("the regions", regions, "[rois,5]")) };
         let numbers = regions.to_f32_vec()?;
@@ -92,7 +92,7 @@ impl Plane<'_> {
     }
 }
 
-/// A position on an axis: the two elements next to it, and the distance from the first of them.
+/// A position on an axis: the elements before and after it, and its distance from the element before it.
 #[derive(Copy, Clone, Debug)]
 pub struct LinearTap {
     low: usize,
@@ -101,7 +101,7 @@ pub struct LinearTap {
 }
 
 impl LinearTap {
-    /// The tap for a position on an axis of `size` elements; `None` outside.
+    /// The tap for a position on an axis of `size` elements; `None` if the position is outside the axis.
     pub fn new(at: f32, size: usize) -> Option<Self> {
         let last = size.checked_sub(1)?;
         if !(0.0..=last as f32).contains(&at) {
@@ -204,7 +204,7 @@ fn around(y: f32, x: f32, height: usize, width: usize) -> Option<[Tap; 4]> {
     if !(-1.0..=height as f32).contains(&y) || !(-1.0..=width as f32).contains(&x) {
         return None;
     }
-    // Beyond the last element, use that element alone.
+    // Positions beyond the last element take its value, without interpolation.
     let along = |at: f32, last: usize| {
         let low = at.max(0.0) as usize;
         if low >= last { (last, last, 0.0) } else { (low, low + 1, at.max(0.0) - low as f32) }

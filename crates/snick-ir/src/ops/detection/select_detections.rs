@@ -204,8 +204,7 @@ impl DetectionAttrs {
         kept
     }
 
-    /// The class with the highest score of a prior, if that score is high enough. Class 0 is the background
-    /// and is not considered.
+    /// The best class of a prior, other than the background (class 0), if its score reaches the threshold.
     fn best_class(&self, scores: &Scores, prior: usize) -> Option<Candidate> {
         let mut best = (-1.0, prior, 0);
         for class in 1..scores.classes {

@@ -144,8 +144,8 @@ pub(crate) fn element(
             let plain = (ia.lo() >= 0 && ib.lo() > 0) || (function == BinaryOp::FloorDiv && down == cut);
             match plain {
                 true => unwrapped(cx, et, down, &both, |cx| cx.floor_div(a, b)),
-                // Runtimes round negative quotients differently, so the result is only known to be one of
-                // both roundings.
+                // Runtimes round negative quotients differently, so the result may be either of the two
+                // roundings.
                 false => {
                     let either = down.hull(cut);
                     unwrapped(cx, et, either, &both, |cx| cx.unknown(either))

@@ -48,8 +48,8 @@ pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Result<Fact, OpError> {
     Ok(with_elements(cx, fact))
 }
 
-/// Adds what is known about the converted elements of input 0. Of integers that may wrap, only the range of
-/// their type is known; of values that may be rounded, only bounds.
+/// Adds known elements to the result, converted from input 0. If an integer may wrap, only the range of its
+/// type is known; if a number may be rounded, only bounds are known.
 fn with_elements(cx: &mut Infer, fact: Fact) -> Fact {
     let (from, to) = (cx.element_type(0), fact.element_type);
     if cx.input(0).as_tensor().is_some() {

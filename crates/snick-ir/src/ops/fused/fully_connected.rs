@@ -24,7 +24,7 @@ fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
     }
 }
 
-/// Implements an op that can only be inferred.
+/// Declares an op with shape inference only.
 macro_rules! fully_connected {
     ($op:ident) => {
         impl InferOp for $op {

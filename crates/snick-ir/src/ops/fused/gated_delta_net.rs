@@ -8,8 +8,8 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Linear attention with a gated delta rule. Inputs: queries and keys `[B, L, H, K]`, values
-    /// `[B, L, W, V]`, states `[B, W, K, V]`, and gates and betas `[B, L, W]`. Outputs: the shape of the
-    /// values, and the next states. Older files order the inputs differently; inference then uses the
+    /// `[B, L, W, V]`, states `[B, W, K, V]`, and gates and betas `[B, L, W]`. Outputs: the result
+    /// `[B, L, W, V]`, and the next states. Older files order the inputs differently; inference then uses the
     /// declared outputs. Shape inference only; cannot be run.
     #[op("GatedDeltaNet", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal_extension())]
     pub struct GatedDeltaNet {
@@ -23,10 +23,10 @@ op! {
 }
 
 op! {
-    /// GatedDeltaNet for several sequences in one list of tokens. Inputs: queries and keys `[T, H, K]`,
-    /// values `[T, W, V]`, a table of states `[P, W, K, V]`, which is updated in place, gates and betas
-    /// `[T, W]`, and vectors that assign tokens and states to sequences. The output has the shape of the
-    /// values. Shape inference only; cannot be run.
+    /// GatedDeltaNet for several sequences, packed into one list of tokens. Inputs: queries and keys
+    /// `[T, H, K]`, values `[T, W, V]`, a table of states `[P, W, K, V]`, which is updated in place, gates
+    /// and betas `[T, W]`, and vectors that assign tokens and states to sequences. The output has the shape
+    /// of the values. Shape inference only; cannot be run.
     #[op("PagedGatedDeltaNet", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedGatedDeltaNet {
         /// Whether to normalise queries and keys by their L2 norm.

@@ -10,8 +10,8 @@ op! {
     /// Grouped-query attention with a cache, as in ONNX Runtime. Inputs: queries `[B, N, L, D]`, keys and
     /// values `[B, K, L, D]`, past keys and values `[B, K, P, D]`, lengths, and optional inputs that depend
     /// on the attributes. Outputs: `[B, L, N D]`, and the keys and values appended to the past
-    /// `[B, K, P+L, D]`. If P and L are known, the cache may be a buffer of fixed length, so the length comes
-    /// from the declared outputs. Shape inference only; cannot be run.
+    /// `[B, K, P+L, D]`. If P and L are static, the cache may also be a buffer of fixed length, so inference
+    /// takes its length from the declared outputs. Shape inference only; cannot be run.
     #[op("GroupQueryAttention", since = [1], inputs = Arity::between(7, 16), traits = [PURE], name = internal_extension())]
     pub struct GroupQueryAttention {
         /// Number of query heads.

@@ -14,9 +14,9 @@ op! {
     /// `gemm3_swiglu` has weights gate `[E, I, H]`, up `[E, I, H]` and down `[E, H, I]`, and computes
     /// `(swish(x gate) * (x up)) down`; a beta of 0 means 1. `gemm2_bias_swiglu_clamp` has weights
     /// `[E, H, 2I]` or `[E, 2I, H]`, a bias, weights `[E, I, H]` or `[E, H, I]` and a bias. It computes
-    /// `((clamp(up) + 1) * swish(min(gate))) down`, where gate and up are alternating columns of the first
-    /// product, `expert_alpha` is the clamp limit and `expert_beta` the factor in swish. Early releases
-    /// swapped these two attributes; their files have no `gate_idx` and can only be inferred.
+    /// `((clamp(up, -alpha, alpha) + 1) * swish(min(gate, alpha))) down`, where gate and up are alternating
+    /// columns of the first product, alpha is `expert_alpha`, and `expert_beta` is the factor in swish. Early
+    /// releases swapped these two attributes; their files have no `gate_idx` and can only be inferred.
     #[op("MOE", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = internal_extension())]
     pub struct Moe {
         /// The computation of an expert.

@@ -7,9 +7,10 @@ use crate::ops::control::opaque::declared_facts;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Attention over a paged cache, for several sequences in one list of tokens. Its first inputs are
-    /// queries `[T, Q D]`, keys `[T, K D]`, values `[T, K V]`, key pages and value pages. The first output is
-    /// `[T, Q V]`; the other outputs are as declared in the file. Shape inference only; cannot be run.
+    /// Attention over a paged cache, for several sequences packed into one list of tokens. Its first inputs
+    /// are queries `[T, Q D]`, keys `[T, K D]`, values `[T, K V]`, key pages and value pages. The first
+    /// output is `[T, Q V]`; the other outputs are as declared in the file. Shape inference only; cannot be
+    /// run.
     #[op("PagedAttentionExtension", since = [1], inputs = Arity::at_least(5), traits = [], name = internal_extension())]
     pub struct PagedAttention;
 }
@@ -35,8 +36,8 @@ impl InferOp for PagedAttention {
     }
 }
 
-/// The width of the output. Queries are as wide as all heads times the size of a key; keys and values are as
-/// wide as the KV heads times the size of a key or value.
+/// The width of the output, which is the width of the queries times the ratio of value size to key size. Keys
+/// and values have the same number of heads, so the widths of values and keys have this ratio, too.
 fn features(cx: &mut Infer, queries: &SymExpr) -> Option<SymExpr> {
     let (Some([_, keys]), Some([_, values])) = (cx.shape(1).dims(), cx.shape(2).dims()) else { return None };
     if keys == values {

@@ -6,10 +6,10 @@ use crate::ops::detection::checks::{common_dim, expect_ranks};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Causal convolution over tokens, for several sequences in one list of tokens. Inputs: tokens `[T, H]`,
-    /// a table of states `[P, H, K]`, which is updated in place, filters `[C, H/G, K]`, a bias, and vectors
-    /// that assign tokens and states to sequences. The output has the shape of the tokens. Shape inference
-    /// only; cannot be run.
+    /// Causal convolution over tokens, for several sequences packed into one list of tokens. Inputs: tokens
+    /// `[T, H]`, a table of states `[P, H, K]`, which is updated in place, filters `[C, H/G, K]`, a bias, and
+    /// vectors that assign tokens and states to sequences. The output has the shape of the tokens. Shape
+    /// inference only; cannot be run.
     #[op("PagedCausalConv1D", since = [1], inputs = Arity::exactly(9), traits = [], name = internal_extension())]
     pub struct PagedCausalConv1D;
 }

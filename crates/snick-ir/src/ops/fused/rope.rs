@@ -90,8 +90,7 @@ impl InferOp for Rope {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         if self.is_ltx_video || self.support_3d_rope {
-            // The layouts with three position axes, and of LTX-Video's data, are specific to the kernels of a
-            // plug-in.
+            // These layouts are specific to the kernels of one plug-in, so rely on the declared outputs.
             return Ok(crate::ops::control::opaque::declared_facts(cx));
         }
         let has_heads = self.is_qwen || self.is_chatglm;

@@ -49,7 +49,7 @@ impl Grid {
         Ok(Self { dims, values: tensor.to_f32_vec()? })
     }
 
-    /// The row of elements along the last axis, for an index into the other axes.
+    /// The elements along the last axis, at an index into the other axes.
     fn row(&self, place: [usize; 3]) -> Result<&[f32], OpError> {
         let mut at = 0;
         for (&index, &size) in place.iter().zip(&self.dims) {
@@ -101,8 +101,8 @@ impl Rotation {
         Ok(Tensor::from_vec(self.data.dims(), data.values)?)
     }
 
-    /// The distance in a table row between the angles for the first and the second feature of a pair. An
-    /// error if the tables are too narrow.
+    /// The distance in a table row from the angle of the first feature of a pair to the angle of the second.
+    /// Returns an error if the tables are too narrow.
     fn second_angle(&self, cos: &Grid, sin: &Grid, features: usize) -> Result<usize, OpError> {
         let half = self.width / 2;
         let width = cos.dims[3];

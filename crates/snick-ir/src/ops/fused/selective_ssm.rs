@@ -17,10 +17,10 @@ op! {
 }
 
 op! {
-    /// SelectiveSSM for several sequences in one list of tokens. Inputs: A `[H]`, dt `[T, H]`, B `[T, G, S]`,
-    /// x `[T, H, D]`, C `[T, G, S]`, a table of states `[P, H, D, S]`, which is updated in place, and vectors
-    /// that assign tokens and states to sequences. The output has the shape of x. Shape inference only;
-    /// cannot be run.
+    /// SelectiveSSM for several sequences, packed into one list of tokens. Inputs: A `[H]`, dt `[T, H]`, B
+    /// `[T, G, S]`, x `[T, H, D]`, C `[T, G, S]`, a table of states `[P, H, D, S]`, which is updated in
+    /// place, and vectors that assign tokens and states to sequences. The output has the shape of x. Shape
+    /// inference only; cannot be run.
     #[op("PagedSelectiveSSM", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedSelectiveSsm;
 }

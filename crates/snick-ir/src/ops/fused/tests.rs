@@ -33,7 +33,7 @@ fn inferred(inputs: &[&str], layer: &str, outputs: usize) -> String {
     facts.collect::<Vec<_>>().join(" ")
 }
 
-/// Gives the layer the operation set that plug-ins write.
+/// Appends the operation set that plug-ins write to the operation type of the layer.
 fn internal(layer: &str) -> String {
     layer.replacen("(..)", "-ie_internal_opset(..)", 1)
 }

@@ -9,7 +9,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactl
 
 op! {
     /// Extracts patches from images and stacks them on the channel axis: `[N, C, H, W]` to
-    /// `[N, rows * columns of a patch * C, patches down, patches along]`. With valid padding, patches that
+    /// `[N, rows * columns of a patch * C, patches down, patches across]`. With valid padding, patches that
     /// extend beyond the image are dropped; otherwise the image is padded with zeros so that patches cover
     /// all of it.
     #[op(

@@ -11,9 +11,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 op_family! {
     /// Converts YUV images to `[N, H, W, 3]`.
     ///
-    /// Inputs: luma Y `[N, H, W, 1]` and chroma, with one U and V for four pixels. NV12 has one chroma input
-    /// `[N, H/2, W/2, 2]`, I420 has two, U and V, each `[N, H/2, W/2, 1]`. Alternatively, one input
-    /// `[N, 3H/2, W, 1]` holds all planes in this order.
+    /// Inputs: luma Y `[N, H, W, 1]` and chroma, with one U and one V value per four pixels. NV12 has one
+    /// chroma input `[N, H/2, W/2, 2]`; I420 has two, U and V, each `[N, H/2, W/2, 1]`. Alternatively, one
+    /// input `[N, 3H/2, W, 1]` holds all planes in this order.
     #[family(inputs = Arity::between(1, 3), traits = [PURE])]
     pub struct YuvToRgb(YuvConversion) {}
     /// Converts NV12 images, in one plane or two, to RGB `[N, H, W, 3]`.

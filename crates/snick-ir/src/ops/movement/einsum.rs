@@ -118,7 +118,7 @@ impl InferOp for Einsum {
     }
 
     fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
-        // The output axes of an equation without an arrow are implicit; its products are not counted.
+        // Equations without an arrow, whose output axes are implicit, have no cost estimate.
         if !self.equation.contains("->") {
             return None;
         }
@@ -201,8 +201,8 @@ impl Subscript {
 }
 
 impl Einsum {
-    /// The labels of the operands, which have these ranks, and of the output. Axes with equal labels have the
-    /// same size, up to broadcasting.
+    /// The labels of the output and of operands with these ranks. Axes with equal labels have the same size,
+    /// up to broadcasting.
     ///
     /// # Errors
     /// If the equation does not match the ranks.

@@ -9,8 +9,8 @@ use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
-/// The last axis of the indices (input 1) holds tuples, each of which selects a slice of input 0 by its
-/// leading axes. Both inputs share `batch_dims` axes, which come first.
+/// The last axis of the indices (input 1) holds tuples. Each tuple indexes leading axes of input 0 and so
+/// selects a slice. Both inputs start with `batch_dims` shared batch axes.
 ///
 /// GatherND-5 flattens the batch axes in the output; GatherND-8 keeps them.
 #[derive(Clone, PartialEq, Debug)]

@@ -13,8 +13,9 @@ use crate::ops::elementwise::arithmetic::element;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
 op! {
-    /// Writes updates (input 2) into a copy of input 0. Each update goes to the position that it has in input
-    /// 2, except on the axis (input 3), where the index at that position of input 1 applies.
+    /// Writes updates (input 2) into a copy of input 0. An update at some position in input 2 goes to the
+    /// same position of the copy, except on the axis (input 3), where the index at this position in input 1
+    /// determines it.
     #[op(
         "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4), traits = [PURE],
         check = Self::check_reduction

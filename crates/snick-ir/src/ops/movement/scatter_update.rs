@@ -9,8 +9,8 @@ use super::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// Replaces slices in a copy of input 0. The indices (input 1) select slices on the axis (input 3), and
-    /// the updates (input 2) replace them; their shape has the axes of the indices in place of the axis. For
+    /// Replaces slices in a copy of input 0. The indices (input 1) select slices along an axis (input 3). The
+    /// updates (input 2) have the shape of input 0, with the axes of the indices in place of this axis. For
     /// duplicate indices, the last update wins.
     #[op("ScatterUpdate", since = [3], inputs = Arity::exactly(4), traits = [PURE, NO_ARITHMETIC])]
     pub struct ScatterUpdate;

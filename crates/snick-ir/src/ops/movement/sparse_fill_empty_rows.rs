@@ -103,7 +103,7 @@ impl SparseFillEmptyRows {
             used.dedup();
             return Ok(cx.add(count, &SymExpr::from(rows - used.len() as i64)));
         }
-        // The number lies between the case that as few rows as possible are empty and the case that all are.
+        // The number is smallest if as few rows as possible are empty, and largest if all rows are.
         let (elements, rows) = (cx.interval(count), cx.interval(rows));
         let filled = elements.max(rows).hull(elements.add(rows));
         Ok(cx.unknown(filled))

@@ -8,8 +8,8 @@ use super::propagate_elements::propagate_elements;
 use crate::{Arity, AxisMap, EvalOp, Fact, FactorKind, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
-    /// Repeats the input along each axis, as often as input 1 says. The shorter of shape and repeats is
-    /// padded with leading ones. Negative repeats count as 0.
+    /// Repeats the input along each axis by the counts in input 1. The shorter of the shape and the list of
+    /// counts is padded with leading ones. Negative counts are treated as 0.
     #[op("Tile", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Tile;
 }

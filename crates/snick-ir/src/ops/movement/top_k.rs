@@ -12,7 +12,7 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, Since, normalize_axis};
 
 op! {
-    /// The `k` (input 1) best elements on `axis` (output 0) and their indices (output 1).
+    /// Selects the `k` best elements along `axis`. Outputs: the elements and their indices. `k` is input 1.
     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct TopK {
         /// The version; in version 1, `k` must be i8, i32 or i64.
@@ -55,10 +55,10 @@ pub enum TopKSort {
 
 attr_words!(TopKSort { None = "none", Index = "index", Value = "value" });
 
-/// On the last axis, the OpenVINO runtime selects with a heap unless it knows before the run that `k` is
-/// below this number; without a heap, it selects the first of equal elements. (The runtime also needs a
-/// static shape to do without the heap. snick ignores this condition, so that its result does not depend on
-/// how a shape was declared.)
+/// The smallest `k` for which the OpenVINO runtime selects with a heap on the last axis. If `k` is known
+/// before the run to be smaller, the runtime selects the first of equal elements instead. (The runtime does
+/// so only for static shapes. snick ignores this condition, so that its result does not depend on how a shape
+/// was declared.)
 const HEAP_FROM: i64 = 7;
 
 impl InferOp for TopK {
@@ -84,7 +84,7 @@ impl InferOp for TopK {
                 cx.demand_at_most(&k, &dims[axis]);
                 cx.demand_role(1, || IntegerRole::Count(dims[axis].clone()));
                 let mut out: SmallVec<[SymExpr; 4]> = dims.into();
-                // A constant `k` above the size of the axis is an error at run time.
+                // Do not limit a constant `k` to the size of the axis: a larger `k` is an error at run time.
                 out[axis] =
                     match cx.interval(&k).hi() > cx.interval(&dims[axis]).hi() && k.as_const().is_none() {
                         true => cx.min(&k, &dims[axis]),

@@ -127,7 +127,8 @@ impl FourierTransform {
         self.function != Fourier::RealForward
     }
 
-    /// Changes the dims of the data, excluding the axis of parts, to the dims of the result.
+    /// Replaces the dims of the data with the dims of the result; both omit the axis of real and imaginary
+    /// parts.
     fn infer_signal(&self, cx: &mut Infer, dims: &mut [SymExpr]) -> Result<(), OpError> {
         let Some(axes) = cx.input(1).ints() else {
             let resized = cx.len() > 2;
@@ -135,7 +136,8 @@ impl FourierTransform {
                 if resized {
                     *dim = cx.unknown(Interval::DIM);
                 } else if self.function.is_real() {
-                    // Any axis may be the last of the transformed ones, whose size is halved or doubled.
+                    // The axes are unknown: any axis may be the last transformed one, whose size is about
+                    // halved or doubled.
                     let changed = self.real_size(cx, dim);
                     let hull = cx.interval(&changed).hull(cx.interval(dim));
                     *dim = cx.unknown(hull);

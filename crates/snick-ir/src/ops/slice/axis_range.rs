@@ -1,8 +1,8 @@
-//! `start:stop:step` ranges on axes, before clamping, which all slice dialects share.
+//! `start:stop:step` ranges on axes before clamping, shared by all slice dialects.
 //!
-//! An op decodes its inputs to [`AxisRange`]s, for which inference, evaluation and legalization are shared.
-//! For clamping, see [`AxisSlice::resolve`] for integers, [`length`] for expressions, and `bounds.rs` for
-//! values of a graph.
+//! Each slice op decodes its inputs to [`AxisRange`]s, and inference, evaluation and legalization work on
+//! these. For clamping, see [`AxisSlice::resolve`] for integers, [`length`] for expressions, and `bounds.rs`
+//! for values of a graph.
 
 use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Origin, SliceBound, SymExpr, Symbols, length};
@@ -30,8 +30,8 @@ pub struct AxisRange<V = IndexEntry> {
 }
 
 impl IntOrValue<IndexEntry> {
-    /// Converts to a bound for [`length`]. An unknown entry becomes a symbol if its type is narrower than i32
-    /// or unsigned, since only then does the range of the type restrict the length.
+    /// Converts to a bound for [`length`]. An unknown entry becomes a symbol if its type is unsigned or
+    /// narrower than i32: only then does the range of the type restrict the length.
     fn slice_bound(&self, symbols: &mut Symbols, origin: Origin) -> SliceBound {
         match (self.as_expr(), self.interval()) {
             (Some(expr), _) => SliceBound::At(expr),
@@ -101,8 +101,8 @@ impl AxisRange {
         if let Some(step) = self.step.as_int() {
             return length(symbols, dim, &start, &stop, Some(step), origin);
         }
-        // For steps of one sign, the shortest step gives the longest slice, and the longest step the shortest
-        // slice.
+        // For steps of one sign, the smallest magnitude gives the longest slice and the largest magnitude the
+        // shortest.
         let within = match self.step.as_expr() {
             Some(step) => symbols.interval(&step),
             None => self.step.interval(),

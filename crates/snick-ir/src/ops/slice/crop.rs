@@ -9,8 +9,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, normal
 type Numbers = SmallVec<[i64; 4]>;
 
 op! {
-    /// Crops input 0 on the listed axes. `offset` alone takes the sizes from input 1, `offset` with `dim`
-    /// gives them as numbers, and `crop_begin` with `crop_end` removes elements at both ends.
+    /// Crops input 0 to a window on the listed axes. The window is given by `offset` and `dim`; by `offset`
+    /// alone, with the size taken from input 1; or by `crop_begin` and `crop_end`, the number of elements to
+    /// remove at each end.
     #[op(
         "Crop", since = [1], inputs = Arity::between(1, 2),
         traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED], check = Crop::check_lists

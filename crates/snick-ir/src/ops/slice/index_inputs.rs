@@ -68,8 +68,8 @@ impl IndexInputs {
     /// Reads the index inputs from all inputs of an op; the first one is the data.
     ///
     /// # Errors
-    /// If an input is not an integer vector, or inputs have different lengths. Messages call the inputs by
-    /// `names`.
+    /// If an input is not an integer vector, or inputs have different lengths. `names` are the names of the
+    /// inputs for messages.
     pub(super) fn new<F: Borrow<Fact>>(inputs: &[F], names: &[&str]) -> Result<Self, OpError> {
         let mut known: Option<(usize, &str)> = None;
         for (fact, &name) in inputs.iter().skip(1).zip(names) {
@@ -127,7 +127,7 @@ fn elements_of(fact: &Fact) -> Elements {
     }
 }
 
-/// Number of entries of an index input, which must be a vector, if known.
+/// The number of entries of an index input, if known. The input must be a vector of integers.
 pub(super) fn entry_count(fact: &Fact, name: &str) -> Result<Option<usize>, OpError> {
     if fact.element_type != ElementType::Dynamic && !fact.element_type.is_integer() {
         return Err(OpError::element_type(format!("`{name}`"), fact.element_type, "an integer type"));
@@ -139,7 +139,7 @@ pub(super) fn entry_count(fact: &Fact, name: &str) -> Result<Option<usize>, OpEr
     }
 }
 
-/// Facts of concrete inputs, so that evaluation can decode them like inference.
+/// Facts of concrete inputs, so that evaluation decodes its inputs with the same code as inference.
 pub(super) fn facts_of(inputs: &[Tensor]) -> SmallVec<[Fact; 5]> {
     let data = inputs.iter().take(1).map(|t| Fact::new(t.element_type(), t.dims().into()));
     let indices = inputs.iter().skip(1).map(|t| Fact::constant(Arc::new(t.clone())));

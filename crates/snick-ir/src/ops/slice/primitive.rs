@@ -20,8 +20,8 @@ use crate::{
 /// Slices a tensor on some axes. Inputs: the data, then the operands by axis, in the order `start`, `len`,
 /// `step`. The operands are integer scalars, and each must lie in its interval in every run.
 ///
-/// Axes are ascending, and no axis is listed that is known to be selected completely. Integers are
-/// normalised: step is 1 if `len <= 1`, and start is 0 if `len = 0`.
+/// Axes are ascending, and axes known to be selected completely are omitted. Integers are normalised: step is
+/// 1 if `len <= 1`, and start is 0 if `len = 0`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Slice {
     /// The slices by ascending axis.
@@ -37,7 +37,7 @@ impl Slice {
     /// The slices by axis, with operands taken from the inputs after the data.
     ///
     /// # Errors
-    /// The number of operands is wrong.
+    /// If the number of operands is wrong.
     pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<AxisSlices<V>, OpError> {
         let numbers = self.axes.iter().flat_map(|(_, slice)| slice.numbers());
         let count = numbers.filter(|number| number.as_int().is_none()).count();
@@ -171,7 +171,7 @@ impl Slice {
     /// Selects elements of concrete data, with the given operands, as a view.
     ///
     /// # Errors
-    /// The number of operands is wrong, an operand lies outside its interval, or an index lies outside its
+    /// If the number of operands is wrong, an operand lies outside its interval, or an index lies outside its
     /// axis.
     pub fn select(&self, data: &Tensor, operands: &[i64]) -> Result<Tensor, OpError> {
         let mut view = data.clone();
@@ -217,9 +217,9 @@ pub(super) fn select_elements(data: &Fact, slices: &[(usize, AxisSlice)]) -> Opt
     places.into_iter().map(|i| elements.get(usize::try_from(i).ok()?).cloned()).collect()
 }
 
-/// The value of an operand, refined by its interval. A length lies in its interval in every run, because that
-/// follows from sizes. A start may lie outside: the run then fails at this slice, if it runs at all, so other
-/// ops must not rely on the interval.
+/// The value of an operand, refined by its interval. A length always lies in its interval, which follows from
+/// sizes. A start may lie outside its interval, in which case the run fails when it reaches this slice. Other
+/// ops must therefore not rely on the interval of a start.
 fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool) -> Result<SymExpr, OpError> {
     cx.expect_integer(input);
     cx.expect_rank(input, "0", |rank| rank == 0)?;
@@ -233,8 +233,7 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         return Ok(known);
     }
     let Some(both) = range.meet(interval) else {
-        // Do not refine a start: one outside the interval fails when the slice runs, but the slice may never
-        // run.
+        // A start outside its interval is not an error yet: the slice may never run.
         if !is_len {
             return Ok(cx.unknown(interval));
         }
@@ -245,8 +244,8 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         ));
     };
     if !is_len || known.as_symbol().is_some() {
-        // A bare symbol may be used elsewhere, where the bounds of this slice need not hold, so it is not
-        // refined.
+        // Refine neither a start nor a bare symbol: other ops may use them where the bounds of this slice
+        // need not hold.
         return Ok(cx.unknown(both));
     }
     cx.symbols().refine(&known, both);

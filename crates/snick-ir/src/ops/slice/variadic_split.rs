@@ -18,8 +18,8 @@ op! {
     pub struct VariadicSplit;
 }
 
-/// The maximum number of parts, which is more than any model has. Without it, a file could declare any
-/// number.
+/// The maximum number of parts, which is more than any model has. Without this limit, a file could declare
+/// any number of outputs.
 const MAX_PARTS: usize = 1 << 16;
 
 /// The lengths, if constant and at most `MAX_PARTS`.
@@ -195,7 +195,7 @@ mod tests {
     fn the_open_part_is_what_the_others_leave() {
         let rest = parts("%lengths = Const-1 i64[2] <3, -1>");
         assert_eq!(rest, ([3, 7].map(Interval::exact), 0));
-        // Only one length is -1 in a run, but not necessarily the one that is constant.
+        // The other length may also be -1 at run time, so neither part has a known size.
         let any = parts(
             "%open = Const-1 i64[1] <-1>\n%n = Parameter-1 {element_type: i64, shape: \"1\"}\n\
              %lengths = Concat-1(%open, %n) {axis: 0}",
