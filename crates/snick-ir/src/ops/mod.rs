@@ -1,6 +1,6 @@
-//! The ops. Each has its own file; a family of ops shares a file, with a table row for each. Registering an
-//! op takes two lines in this file: a `mod` line, and a line in the list of `ops!`. Ops larger than about 100
-//! bytes are boxed to keep nodes small.
+//! The ops. Each op has its own file, except that a family of ops shares a file, with one table row per op.
+//! Registering an op takes two lines in this file: a `mod` line, and a line in the list of `ops!`. Ops larger
+//! than about 100 bytes are boxed to keep nodes small.
 
 #[macro_use]
 mod registry;

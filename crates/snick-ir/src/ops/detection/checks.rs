@@ -16,7 +16,7 @@ pub fn common_float(cx: &mut Infer, ports: impl IntoIterator<Item = usize>) -> R
     Ok(cx.common_type(ports))
 }
 
-/// Requires an integer type or `nf4`, which the OpenVINO runtime also accepts, if the type is known.
+/// If the type is known, requires an integer type or `nf4`, which the OpenVINO runtime also accepts.
 pub fn expect_integer_or_nf4(cx: &Infer, port: usize) -> Result<(), OpError> {
     expect_type(cx, port, "an integer type", |et| et.is_integer() || et == ElementType::NF4)
 }

@@ -36,8 +36,7 @@ impl InferOp for DetectionOutput {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         check_inputs(cx.len())?;
         let element_type = common_float(cx, (0..cx.len()).filter(|&port| port != 2))?;
-        // The type of the priors may differ from that of the other inputs: f16 models keep their priors in
-        // f32.
+        // Priors may have another type than the other inputs: f16 models keep their priors in f32.
         cx.expect_real(2)?;
         expect_ranks(cx, &[2, 2, 3, 2, 2])?;
         let ports: &[(usize, usize)] = match cx.len() {
@@ -183,8 +182,8 @@ impl DetectionOutput {
         (!self.since.at_least(8)).then_some(self.num_classes)
     }
 
-    /// The numbers of priors and classes, derived from all dims that are multiples of these numbers; the
-    /// derived numbers must agree.
+    /// The numbers of priors and classes, derived from every dim that is a multiple of one of them. All dims
+    /// must imply the same numbers.
     fn counts(&self, cx: &mut Infer) -> Result<(SymExpr, SymExpr), OpError> {
         let second_stage = cx.len() == 5;
         let mut priors = Common::default();

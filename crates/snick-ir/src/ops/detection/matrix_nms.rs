@@ -30,8 +30,9 @@ op! {
     }
 }
 
-/// How scores decay with overlap. The smallest factor over all boxes of higher score applies; `iou` is the
-/// IoU with such a box, and `covered` its own largest IoU with boxes of higher score.
+/// How scores decay with overlap. The smallest decay factor over all boxes of higher score applies. In the
+/// factors, `iou` is the IoU with a box of higher score, and `covered` is the largest IoU of that box with
+/// the boxes above it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Decay {
     /// The score is multiplied by `(1 - iou) / (1 - covered)`.

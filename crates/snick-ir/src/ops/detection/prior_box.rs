@@ -26,7 +26,7 @@ op! {
         pub density: Vec<f64> = Vec::new(),
         /// Aspect ratios of the boxes of fixed size; if empty, `aspect_ratio` is used.
         pub fixed_ratio: Vec<f64> = Vec::new(),
-        /// Sizes of boxes in pixels; `density` says how many there are per cell.
+        /// Sizes of boxes in pixels; `density` gives the number of boxes per cell and axis.
         pub fixed_size: Vec<f64> = Vec::new(),
         /// Whether to clip boxes to the image.
         pub clip: bool = false,

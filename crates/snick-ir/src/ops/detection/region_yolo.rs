@@ -67,7 +67,7 @@ impl EvalOp for RegionYolo {
             return Err(OpError::mismatch("the number of channels", channels, expected));
         }
         let mut out = data.clone();
-        // For empty data, the number of channels does not matter.
+        // Empty data has no elements to activate.
         if !data.is_empty() {
             let entry = coords + 1 + classes;
             let boxes =

@@ -13,7 +13,8 @@ attrs! {
         pub background_label_id: i64 = 0,
         /// The maximum number of candidates per class; -1 for all.
         pub top_k: i64 = -1,
-        /// Whether deltas are already multiplied by the variances; otherwise the variances follow the priors.
+        /// Whether deltas are already multiplied by the variances; otherwise a second row of the priors holds
+        /// them.
         pub variance_encoded_in_target: bool = false,
         /// The maximum number of detections per image, as one number; -1 for all.
         pub keep_top_k: SmallVec<[i64; 4]> = SmallVec::new(),

@@ -8,8 +8,8 @@ use crate::ops::control::opaque::declared_facts;
 use crate::ops::nn::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
-/// Infers data `[.., K]` times weights `[N, K]` as `[.., N]`. For weights of another rank, uses the declared
-/// shape of the output.
+/// Infers the product `[.., N]` of data `[.., K]` and weights `[N, K]`. For weights of another rank, uses the
+/// declared shape of the output.
 fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
     let element_type = output_type(declared, cx.element_type(0));
     match (cx.shape(0).dims(), cx.shape(1).dims()) {

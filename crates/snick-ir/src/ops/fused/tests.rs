@@ -1,4 +1,4 @@
-//! Inference tests of fused ops from plug-ins, most of which cannot be run.
+//! Inference tests of fused ops from plug-ins. Most of these ops cannot be run.
 
 use crate::{infer, text};
 

@@ -141,7 +141,7 @@ impl Bags {
     }
 }
 
-/// Rejects offsets that do not start at 0 or decrease, for which the OpenVINO runtime reads out of bounds.
+/// Rejects offsets that decrease or do not start at 0: the OpenVINO runtime reads out of bounds for them.
 fn check_offsets(offsets: &[i64]) -> Result<(), OpError> {
     match offsets {
         [first, ..] if *first != 0 => Err(OpError::out_of_range("the first offset", *first, "0")),

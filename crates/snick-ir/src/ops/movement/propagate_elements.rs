@@ -6,9 +6,9 @@ use snick_tensor::Tensor;
 use crate::fact::MAX_ELEMENTS;
 use crate::{EvalOp, Infer};
 
-/// The elements of the op's first output, which has this shape, if some elements of the inputs in `data` are
-/// known and the other inputs are constant. Evaluates the op on element positions and maps each position back
-/// to its expression. Elements that the op creates become 0. Returns `None` if nothing is known, or if all
+/// The known elements of the op's first output, whose shape is `shape`. Evaluates the op on element positions
+/// in place of the inputs listed in `data`, and maps each position back to its expression. All other inputs
+/// must be constant. Elements that the op creates become 0. Returns `None` if nothing is known, or if all
 /// inputs are constant and will be folded.
 pub(crate) fn propagate_elements<O: EvalOp>(
     op: &O,

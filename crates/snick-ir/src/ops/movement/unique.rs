@@ -131,7 +131,7 @@ fn constants(cx: &Infer) -> Option<Vec<Tensor>> {
     (tensors.first()?.len() <= MAX_LOOKED_THROUGH).then_some(tensors)
 }
 
-/// Views row-major elements as `size` slices, each of which consists of `outer` runs of `inner` elements.
+/// Views row-major elements as `size` slices. Each slice consists of `outer` runs of `inner` elements.
 #[derive(Copy, Clone)]
 struct Lines {
     outer: usize,

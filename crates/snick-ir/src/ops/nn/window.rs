@@ -248,8 +248,8 @@ impl Windows<'_> {
     }
 
     /// The number of windows on spatial axis `i` of size `input`, generic over the kind of integers. `room`
-    /// is the result of [`WindowAxis::room_of`]. `least` is a lower bound of the extent of a window, and must
-    /// be the extent itself unless the number of windows is rounded down.
+    /// is the result of [`WindowAxis::room_of`]. `least` is a lower bound of the extent of a window; it must
+    /// be exact unless `rounding` is `Floor`.
     pub(crate) fn count_of<D: Integers>(
         &self,
         d: &mut D,

@@ -44,7 +44,7 @@ impl Bounds {
         [Some(self.size), self.start, self.stop, Some(self.step)]
     }
 
-    /// Size, start, stop and step; those that are not integers are taken from `operands`.
+    /// Size, start, stop and step, with each `()` replaced by the next of the `operands`.
     pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<[Option<IntOrValue<V>>; 4], OpError> {
         let count = self.fields().into_iter().flatten().filter(|field| field.as_int().is_none()).count();
         Arity::exactly(count).check(operands.len())?;

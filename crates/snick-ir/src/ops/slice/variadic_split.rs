@@ -9,8 +9,8 @@ use super::split::{eval_axis, known_axis};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, exactly};
 
 op! {
-    /// Splits an axis into parts of given lengths. Inputs: data, axis, and the lengths, one of which may be
-    /// -1 for the rest.
+    /// Splits an axis into parts of given lengths. Inputs: data, axis and lengths. One length may be -1,
+    /// which stands for the rest of the axis.
     #[op(
         "VariadicSplit", since = [1], inputs = Arity::exactly(3),
         traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED]
