@@ -150,14 +150,15 @@ impl From<&[usize]> for AttrValue<'_> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Attrs<'a> {
-    // Not a SmallVec, which is invariant in 'a: it could not mix owned and borrowed attributes.
+    // Not a SmallVec, which is invariant in its item type: an `Attrs<'static>` could not be used as an
+    // `Attrs<'a>`.
     items: Vec<(Cow<'a, str>, AttrValue<'a>)>,
     read: ReadMarks,
 }
 
 /// Which of the first 64 attributes were read, one bit each. Atomic because getters take `&self` and graphs
-/// are shared between threads. A layer is parsed by one thread, so setting a bit by a load and a store loses
-/// no other bit.
+/// are shared between threads. Only one thread parses a layer, so a separate load and store cannot lose
+/// another thread's bit.
 #[derive(Debug, Default)]
 struct ReadMarks(AtomicU64);
 

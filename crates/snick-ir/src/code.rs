@@ -103,7 +103,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Compares the text of a code, which errors and findings hold, with a [`Code`].
+/// Errors and findings hold the text of a code; this compares the text with a [`Code`].
 impl PartialEq<Code> for &str {
     fn eq(&self, code: &Code) -> bool {
         *self == code.text()

@@ -69,7 +69,7 @@ pub struct Diagnostic {
     error: Cause,
 }
 
-/// The source of a diagnostic. `OpError` is not `Eq`, so comparisons ignore it and use the other fields.
+/// The error behind a diagnostic. Comparisons of diagnostics ignore it, because `OpError` is not `Eq`.
 #[derive(Clone, Debug)]
 struct Cause(Arc<OpError>);
 
@@ -115,7 +115,8 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
-    /// The error, for matching. Not the `source`, because an error chain would print the message twice.
+    /// The error, for matching. `source` does not return it, because an error chain would then print the
+    /// message twice.
     ///
     /// ```
     /// use snick_ir::{Diagnostic, Located, OpError};

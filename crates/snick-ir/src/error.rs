@@ -9,7 +9,7 @@ use crate::diagnostic::place;
 use crate::text::Escaped;
 use crate::{Code, InputOrigin, Loc};
 
-/// The [`OpError::Conflict`] of shapes that cannot be broadcast.
+/// The sentence of an [`OpError::Conflict`] between shapes that cannot be broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 
 /// An error of a layer, without a location, which the driver adds with a [`Located`].
@@ -206,12 +206,12 @@ impl OpError {
         }
     }
 
-    /// Whether the fuel of a run does not suffice for a layer.
+    /// Whether a layer needs more fuel than the run has left.
     pub fn is_out_of_fuel(&self) -> bool {
         matches!(self.root(), Self::OutOfFuel { .. })
     }
 
-    /// Whether a value, here or in a body, contradicts inference.
+    /// Whether the error says that a value, here or in a body, contradicts inference.
     ///
     /// ```
     /// use snick_ir::OpError;
@@ -360,7 +360,8 @@ impl Display for Located {
     }
 }
 
-/// The message already includes the [`OpError`], so the source is the source of that error.
+/// The message already includes the message of the [`OpError`], so the error chain continues with the source
+/// of that error.
 impl std::error::Error for Located {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()

@@ -235,8 +235,9 @@ impl Fact {
         mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(m, t)| meet(m, t))
     }
 
-    /// Whether this fact is at least as precise as `other`: the element types are equal, or the
-    /// type of `other` is unknown, and the interval of each dim is within the interval of the same dim of `other`.
+    /// Whether this fact is at least as precise as `other`: the element types are equal, or the type of
+    /// `other` is unknown, and the interval of each dim is within the interval of the corresponding dim of
+    /// `other`.
     pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {
         if other.element_type != ElementType::Dynamic && self.element_type != other.element_type {
             return false;

@@ -5,19 +5,19 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::Infer;
 
-/// Bounds of an element and, if known, the exact quotient whose rounded value it is.
+/// Bounds of an element and, if known, the exact quotient from which the element was rounded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FloatBounds {
     /// Lower bound; minus infinity if unknown, in which case the element may also be NaN.
     pub lo: f64,
     /// Upper bound; infinity if unknown, in which case the element may also be NaN.
     pub hi: f64,
-    /// The quotient that the element equals after rounding to its type, if known.
+    /// The exact quotient, if known. The element is this quotient rounded to the element type.
     pub ratio: Option<Ratio>,
 }
 
 /// An expression divided by a positive integer. All values of the expression are exact in the element type,
-/// so rounding never moves a fractional quotient to an integer, and its floor and ceiling stay the same.
+/// so rounding never turns a fractional quotient into an integer and never changes its floor or ceiling.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ratio {
     /// Dividend.
@@ -112,7 +112,7 @@ impl FloatBounds {
         self.lo > f64::NEG_INFINITY || self.hi < f64::INFINITY
     }
 
-    /// Bounds from computed lower and upper ends; unknown if one of them is NaN.
+    /// Bounds from computed lower and upper ends; unknown if an end is NaN or `lo` exceeds `hi`.
     pub fn within(lo: f64, hi: f64) -> Self {
         if lo <= hi { Self { lo, hi, ratio: None } } else { Self::unknown() }
     }

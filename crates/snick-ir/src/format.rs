@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// The supported versions of OpenVINO IR.
 pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
 
-/// Declares the formats with their properties. A longer extension (`graph.json`) must precede one that it
-/// ends with (`json`).
+/// Declares the formats with their properties. The first format whose extension matches a file name is used,
+/// so `graph.json` must precede `json`.
 macro_rules! formats {
     ($($(#[$doc:meta])+ $format:ident $properties:tt,)+) => {
         /// A file format of models.
@@ -90,9 +90,9 @@ impl Format {
         self.properties().writes
     }
 
-    /// The file that holds a model's large constants, if the format has one; it may not exist for small
-    /// models. Of the candidates, prefers an existing one that is not the `.bin` of an IR (`m.snick.xml`,
-    /// `m.xml`), then any existing one, then the last.
+    /// The file that holds a model's large constants; `None` if the format has none. The file need not exist
+    /// if all constants are small. If several candidates exist, prefers a file that does not belong to an IR,
+    /// as `m.bin` belongs to `m.xml`. If none exists, returns the last candidate.
     ///
     /// ```
     /// use std::path::{Path, PathBuf};

@@ -128,7 +128,7 @@ impl Graph {
         self.nodes.node_indices().next_back().map_or(0, |i| i.index() + 1)
     }
 
-    /// The symbols of the facts.
+    /// The symbols that facts refer to.
     #[inline]
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
@@ -144,8 +144,9 @@ impl Graph {
     /// Connects `value` to input `port` of `node`, replacing an existing connection.
     ///
     /// # Errors
-    /// [`OpError::ForeignValue`] if either node is not in the graph. An error if the port number is too
-    /// large, or if `value` is a Result, which nothing may read: Results end the graph and run last.
+    /// [`OpError::ForeignValue`] if either node is not in the graph. Another error if the port number is too
+    /// large, or if `value` is an output of a Result: Results end the graph and run last, so nothing may read
+    /// them.
     #[inline]
     pub fn connect(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
         let old = self.nodes.edges_directed(self.place(node), Incoming).find(|e| e.weight().to == port);
@@ -379,12 +380,12 @@ impl Graph {
         moved.into_iter().map(|(_, _, reader, _, value)| (self.id_of(reader), value)).collect()
     }
 
-    /// The Parameters by id, which is the file order of the model's inputs.
+    /// The Parameters in order of their ids, which is the order of the model's inputs in the file.
     pub fn parameters(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids().filter(|&id| matches!(self.node(id).op(), Op::Parameter(_)))
     }
 
-    /// The Results by id, which is the file order of the model's outputs.
+    /// The Results in order of their ids, which is the order of the model's outputs in the file.
     pub fn results(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids().filter(|&id| matches!(self.node(id).op(), Op::Result(_)))
     }

@@ -176,7 +176,7 @@ impl<'a> Infer<'a> {
         common
     }
 
-    /// Checks that the rank of input `i` `fits`, if known.
+    /// Checks the rank of input `i` with `fits`, if the rank is known.
     pub fn expect_rank(&self, i: usize, expected: &str, fits: impl Fn(usize) -> bool) -> Result<(), OpError> {
         match self.shape(i).rank() {
             Some(rank) if !fits(rank) => Err(OpError::rank(format!("input {i}"), rank, expected)),
@@ -220,8 +220,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The elements of input `i` as expressions: the known ones, or a new symbol for each if their number is
-    /// known and small.
+    /// The elements of input `i` as expressions: the known elements, or a new symbol for each element if
+    /// their number is known and small.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
         let fact = self.inputs[i];
         if let Some(elements) = fact.elements() {

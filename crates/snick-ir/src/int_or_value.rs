@@ -67,7 +67,7 @@ impl<V> IntOrValue<V> {
         }
     }
 
-    /// Changes how the value is identified; `None` if `rename` returns none.
+    /// Replaces the identifier of a value by the result of `rename`; `None` if that is `None`.
     pub fn rename<W>(self, rename: impl FnOnce(V) -> Option<W>) -> Option<IntOrValue<W>> {
         match self {
             Int(int) => Some(Int(int)),
@@ -76,8 +76,8 @@ impl<V> IntOrValue<V> {
     }
 }
 
-/// i64 scalars in the graph under construction. Division rounds as [`IntOp`] says only for non-negative
-/// dividends.
+/// i64 scalars in the graph under construction. Division rounds as [`IntOp`] specifies only if the dividend
+/// is not negative.
 impl Integers for GraphBuilder<'_> {
     type Int = IntOrValue;
     type Error = OpError;

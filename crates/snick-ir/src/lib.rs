@@ -20,7 +20,7 @@
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!
-//! The path of the data, file by file:
+//! The stages of processing, with their files:
 //!
 //! 1. A reader fills one [`RawNode`] per layer, and [`Op::parse`] turns it into an op (`op/`, `attrs.rs`).
 //! 2. [`infer()`] visits nodes in topological order and asks each op for its facts (`infer.rs`, `fact.rs`).

@@ -113,7 +113,7 @@ impl Limits {
 pub struct Progress<'a> {
     /// Finished layers, including this one.
     pub done: usize,
-    /// All known layers. Reading and rewriting may find more.
+    /// The layers known so far. Reading and rewriting may add more.
     pub layers: usize,
     /// The name of the layer.
     pub layer: &'a str,

@@ -33,12 +33,13 @@ impl Op {
     }
 }
 
-/// The closest known name, if its edit distance is at most a third of its length.
+/// The known name closest to `name`, if their edit distance is at most a third of the known name's length.
 fn nearest(name: &str) -> Option<&'static str> {
     nearest_of(ops::reference().into_iter().map(|entry| entry.name.name), name, 0)
 }
 
-/// The closest known name, if its edit distance is at most `few` or a third of its length.
+/// The known name closest to `name`, if their edit distance is at most `few` or a third of the known name's
+/// length.
 fn nearest_of(known: impl Iterator<Item = &'static str>, name: &str, few: usize) -> Option<&'static str> {
     let nearest = known.map(|known| (edit_distance(name, known), known)).min();
     nearest.filter(|(edits, known)| *edits <= few.max(known.len() / 3)).map(|(_, known)| known)

@@ -190,7 +190,8 @@ impl<'g> GraphBuilder<'g> {
     /// Infers the whole graph and returns it. A borrowed graph is left empty.
     ///
     /// # Errors
-    /// The first inference error. In [`BuildMode::Checked`], only variables can still cause one.
+    /// The first inference error. In [`BuildMode::Checked`], each node has already passed inference, so only
+    /// the values assigned to variables can still cause an error.
     pub fn finish(mut self) -> Result<Graph, Located> {
         let mut graph = std::mem::take(self.graph_mut());
         match crate::infer(&mut graph).into_iter().next() {
@@ -310,8 +311,9 @@ impl<'g> GraphBuilder<'g> {
         Node::new(name, op)
     }
 
-    /// Adds a node and checks that it has at least `outputs` outputs. The node gets the location of the
-    /// builder unless it has one.
+    /// Adds a node with at least `outputs` outputs. If inference finds fewer, [`BuildMode::Checked`] returns
+    /// an error and [`BuildMode::Lenient`] adds unknown outputs. A node without a location gets the location
+    /// of the builder.
     pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
         inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
         if self.mode == BuildMode::Lenient && outputs > MAX_OUTPUTS {

@@ -34,9 +34,9 @@ reductions! {
     reduce_l1 => L1,
     /// The square root of the sum of squares over axes.
     reduce_l2 => L2,
-    /// Whether all elements are true, over axes.
+    /// Whether all elements along the axes are true.
     reduce_logical_and => LogicalAnd,
-    /// Whether any element is true, over axes.
+    /// Whether any element along the axes is true.
     reduce_logical_or => LogicalOr,
 }
 

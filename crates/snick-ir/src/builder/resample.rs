@@ -30,10 +30,11 @@ pub struct Resampling {
 /// Which format's resizing rules apply.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ResizeRules {
-    /// ONNX Resize: an axis is unchanged only if its scale is 1, and ties between elements are computed
-    /// exactly.
+    /// ONNX Resize: an axis is left unchanged only if its scale is 1. If sizes are given, ties between
+    /// elements are resolved in integer arithmetic where the transformation allows it.
     Onnx,
-    /// OpenVINO Interpolate: an axis is unchanged if its size is, and all arithmetic is in f32.
+    /// OpenVINO Interpolate: an axis is left unchanged if its input and output sizes are equal. All
+    /// arithmetic is in f32.
     OpenVino,
 }
 
@@ -64,11 +65,11 @@ pub enum ResizeKernel {
     Nearest(Nearest),
     /// The two neighbours.
     Linear,
-    /// The four neighbours, with cubic polynomials of this coefficient.
+    /// The four neighbours, weighted by cubic polynomials with this coefficient.
     Cubic(f64),
 }
 
-/// What determines the output size of an axis, as a scalar.
+/// How the output size of an axis is given. All values are scalars.
 #[derive(Copy, Clone, Debug)]
 pub enum ResizeTarget {
     /// The input size times a scale in f32, rounded down.
@@ -101,7 +102,8 @@ impl Resampling {
     /// Resizes `x` along an axis. `region` holds start and end for [`CoordinateTransformation::Crop`].
     ///
     /// # Errors
-    /// If the axis or a value does not exist, or if elements that need weights are not numbers.
+    /// If the axis or a value does not exist, or if a linear or cubic kernel is applied to elements that are
+    /// not numbers.
     pub fn resize(
         &self,
         b: &mut GraphBuilder,
@@ -157,8 +159,8 @@ impl Resampling {
         if axis + 1 == rank { Ok(y) } else { b.transpose(y, &order) }
     }
 
-    /// Puts the extrapolation value where coordinates are outside the data. `beside` is the shape in which
-    /// the coordinates broadcast with `y`.
+    /// For [`CoordinateTransformation::Crop`], replaces output elements whose coordinates are outside the
+    /// data by the extrapolation value. `beside` is the shape that makes the coordinates broadcast with `y`.
     fn cropped(
         &self,
         b: &mut GraphBuilder,
@@ -260,8 +262,8 @@ impl Resampling {
         }
     }
 
-    /// Computes the nearest elements in integer arithmetic: the quotient of the sizes as f32 is inexact and
-    /// misses ties.
+    /// Finds the nearest elements in integer arithmetic, because the quotient of the sizes is inexact in f32
+    /// and would miss ties. `None` where the coordinates are computed in f32 instead.
     fn exact_picks(
         &self,
         b: &mut GraphBuilder,
@@ -312,7 +314,7 @@ impl Resampling {
     /// Multiplies the last axis by a matrix that has a row of weights for each coordinate.
     fn weighted(&self, b: &mut GraphBuilder, x: Value, coordinates: Value, of: &ResampledAxis) -> Result {
         let unit = b.scalar(REAL, 1.0)?;
-        // When shrinking, an antialiasing kernel covers more of the data.
+        // When an axis shrinks, antialiasing widens the kernel by the inverse of the scale.
         let shrink = if self.antialias { b.minimum(of.scale, unit)? } else { unit };
         let reach = b.scalar(REAL, self.kernel.reach())?;
         let margin = b.divide(reach, shrink)?;

@@ -1,4 +1,4 @@
-//! Changes of single nodes.
+//! Changes to single nodes.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Graph {
         }
     }
 
-    /// Sets the declared shape of a Parameter. Infer afterwards.
+    /// Sets the declared shape of a Parameter. Run inference afterwards.
     ///
     /// # Errors
     /// [`OpError::ForeignValue`] if the node does not exist; another error if it is not a Parameter.

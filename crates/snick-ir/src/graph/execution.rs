@@ -1,4 +1,4 @@
-//! What a run needs from a graph: the order of its nodes, and their ops.
+//! The execution order of the nodes, and the ops that a run evaluates for them.
 
 use std::collections::BinaryHeap;
 
@@ -8,9 +8,9 @@ use super::{Graph, NodeId};
 use crate::{Fact, Located, Op, OpError};
 
 impl Graph {
-    /// Topological order, as close to the order of ids as possible so that output follows the file. Unless
-    /// the ids are already in topological order, all Results come last, in order of their ids. An error names
-    /// a layer on a cycle.
+    /// Topological order, as close to the order of ids as possible, so that listings follow the file. Unless
+    /// the ids are already in topological order, all Results come last, in order of their ids. The error
+    /// names a layer on a cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, Located> {
         if self.connections().all(|(source, reader)| source < reader) {
             return Ok(self.ids().collect());

@@ -183,7 +183,7 @@ impl Output {
     }
 }
 
-/// Rare details of a node.
+/// Details that few nodes have.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Details {
     /// Input port numbers in the file, unless they count from 0.
@@ -331,8 +331,8 @@ impl<'g> NodeRef<'g> {
         self.data.details.as_ref()?.output_ids.as_ref()
     }
 
-    /// The number of output port `i` in the file. If the file does not say, its number in OpenVINO IR, where
-    /// the ports of the `inputs` come first.
+    /// The number of output port `i` in the file. If the file does not specify it, the number that OpenVINO
+    /// IR assigns: output ports follow the `inputs` input ports.
     pub fn output_id(self, i: usize, inputs: usize) -> u32 {
         match self.output_ids() {
             Some(ids) => ids.id(i),

@@ -1,22 +1,22 @@
 //! Conditions on the inputs of a model that every successful run meets.
 //!
 //! Inference must be sound for failing runs too, so it does not conclude that two dims are equal just because
-//! a layer requires it. Such conditions are recorded here, for callers that choose sizes and integers to run
-//! a model with. The arithmetic of dims records most of them (`infer/dims.rs`), so an op only adds conditions
-//! specific to it.
+//! a layer requires it. Such conditions are recorded here, for callers that choose the sizes and integer
+//! inputs of a run. The arithmetic of dims (`infer/dims.rs`) records most conditions, so an op only adds
+//! conditions specific to it.
 
 use snick_shape::{DimSpec, Interval, Origin, Shape, ShapeSpec, SymExpr};
 
 use super::{Infer, saturating_product};
 use crate::{Fact, Graph, NodeId, Op};
 
-/// A condition without which a run fails.
+/// A condition that every successful run meets.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Condition {
-    /// Both expressions are equal.
+    /// The two expressions are equal.
     Equal(SymExpr, SymExpr),
-    /// Both expressions are equal, or one is 1.
+    /// The two expressions are equal, or one of them is 1.
     Broadcast(SymExpr, SymExpr),
     /// The first expression is a multiple of the second.
     Multiple(SymExpr, SymExpr),
@@ -24,7 +24,7 @@ pub enum Condition {
     AtLeast(SymExpr, i64),
 }
 
-/// What a layer uses the elements of an integer input for.
+/// The role of the elements of an integer input in a layer.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum IntegerRole {
@@ -46,7 +46,7 @@ pub enum IntegerRole {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Conditions {
-    /// Which runs the conditions apply to.
+    /// The runs that the conditions apply to.
     pub empty_axes: EmptyAxes,
     /// Conditions on sizes and known elements.
     pub conditions: Vec<Condition>,
@@ -56,7 +56,7 @@ pub struct Conditions {
     pub roles: Vec<(NodeId, u32, IntegerRole)>,
 }
 
-/// Which runs conditions apply to: always first runs, in which variables have their initial values.
+/// The runs that conditions apply to. Only first runs count, in which variables have their initial values.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum EmptyAxes {
@@ -237,7 +237,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Records what the elements of input `i` are used for.
+    /// Records the role of the elements of input `i`.
     pub(crate) fn demand_role(&mut self, i: usize, role: impl FnOnce() -> IntegerRole) {
         if let (Some(demands), Ok(port)) = (&mut self.demands, u32::try_from(i)) {
             demands.roles.push((port, role()));

@@ -1,7 +1,7 @@
-//! Which sizes and elements of its inputs a layer uses to compute an output size or element.
+//! Finds the sizes and elements of a layer's inputs that an output size or element depends on.
 //!
-//! Found by inferring the layer repeatedly, each time with one size or element of its inputs replaced by a
-//! new symbol. Every output part that then contains the symbol depends on the replaced input part.
+//! The layer is inferred repeatedly, each time with one size or element of its inputs replaced by a new
+//! symbol. Every output part that then contains the symbol depends on the replaced input part.
 
 use std::borrow::Cow;
 
@@ -165,8 +165,8 @@ impl<'g> Dependencies<'g> {
         self.parts_of(value.node, is_made_of)
     }
 
-    /// The input parts that cause a layer's error: those whose size or element could be changed to fix it,
-    /// and those that they contradict.
+    /// The input parts that cause a layer's error: the parts that could be changed to fix the error, and the
+    /// parts that they conflict with.
     ///
     /// ```
     /// use snick_ir::{Dependencies, Part};
@@ -212,7 +212,8 @@ impl<'g> Dependencies<'g> {
         clash
     }
 
-    /// The input parts of a layer for which `wanted` holds when they are replaced by a new symbol.
+    /// The input parts of a layer for which `wanted` accepts the trial that replaces the part by a new
+    /// symbol.
     fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<InputPart> {
         let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_PARTS) else { return Vec::new() };
         let mut is_wanted = |part: &InputPart| {
@@ -255,7 +256,7 @@ impl<'g> Dependencies<'g> {
         Some(inferred.map(|(facts, errors)| Trial { facts, errors, probe: symbol }))
     }
 
-    /// Infers a layer with these inputs: the facts of its outputs and the number of errors.
+    /// Infers a layer with these inputs. Returns the facts of its outputs and the number of errors.
     fn infer(&mut self, id: NodeId, inputs: &[&Fact]) -> Option<Result<(Facts, usize), OpError>> {
         let mut errors = Vec::new();
         let node = self.graph.node(id);
@@ -295,8 +296,8 @@ fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Ve
 /// The range of a symbol that replaces a part.
 #[derive(Copy, Clone)]
 enum Probe {
-    /// 2 or more for sizes and for positive elements, which may be sizes: the sizes 0 and 1 behave
-    /// differently in broadcasts, and -1 means the remaining size in a Reshape.
+    /// 2 or more for sizes and for positive elements, which may be sizes. This excludes 0 and 1, which behave
+    /// differently in broadcasts, and -1, which stands for the remaining size in a Reshape.
     Large,
     /// 0 or more for sizes and for positive elements.
     Open,
@@ -330,7 +331,8 @@ mod tests {
     use super::{Dependencies, Part};
     use crate::{infer, text};
 
-    /// Changing the length of the target shape would hide the error, but the cause is an element of it.
+    /// Changing the length of the target shape would hide the error, but its cause is an element of that
+    /// shape.
     #[test]
     fn the_error_of_a_wrong_element_is_not_that_of_the_length() {
         let layers = "%x = Parameter-1 {element_type: f32, shape: \"5,4\"}\n%to = Const-1 i64[2] <6, 5>\n\

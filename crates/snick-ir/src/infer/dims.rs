@@ -195,7 +195,7 @@ impl Infer<'_> {
         Ok(Shape::ranked(dims))
     }
 
-    /// `dim`, or, if `a` and `b` conflict, an unknown that may equal either.
+    /// `dim`; if it is `None` because `a` and `b` conflict, an unknown that may equal either.
     fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let either = self.interval(a).hull(self.interval(b));
         dim.unwrap_or_else(|| self.born(either, || Birth::either(a, b)))

@@ -15,7 +15,7 @@ use crate::{Fact, Graph, NodeId, Op, Value};
 /// An axis of the value of a ReadValue.
 type Size = (NodeId, usize);
 
-/// What sizes with the same symbol have in common.
+/// The properties that sizes must share to get the same symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Beginning {
     /// The equivalence class from the previous round; 0 if there was none.
@@ -33,13 +33,13 @@ pub(crate) struct SharedSizes {
     classes: HashMap<Size, usize>,
     /// The symbols of this round.
     symbols: HashMap<Beginning, SymExpr>,
-    /// The sizes of this round, in order, and what each has in common with the sizes that share its symbol.
+    /// The sizes of this round, in order, each with the properties that determine its symbol.
     sizes: Vec<(Size, Beginning)>,
 }
 
 impl SharedSizes {
-    /// Replaces the new symbols in the sizes of a ReadValue, which are those from index `first_new` on, by
-    /// shared ones.
+    /// Replaces new symbols in the sizes of a ReadValue by shared symbols. Unnamed symbols from index
+    /// `first_new` on are new.
     pub(super) fn share(
         &mut self,
         node: NodeId,
@@ -99,7 +99,7 @@ impl SharedSizes {
     }
 }
 
-/// The value assigned to each variable that exactly one layer reads and one assigns.
+/// The value assigned to each variable that exactly one layer reads and exactly one layer assigns.
 struct Assigned<'g> {
     graph: &'g Graph,
     values: BTreeMap<NodeId, Value>,

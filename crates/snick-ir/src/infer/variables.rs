@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 
 use crate::{Fact, Graph, Located, NodeId, Op, OpError};
 
-/// What all values of a variable have in common.
+/// The properties that all values of a variable share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct VariableValues {
     /// The element type, if it is the same for all values.
@@ -22,7 +22,7 @@ impl VariableValues {
         Self { element_type: fact.element_type, dims: intervals(&fact.shape, symbols) }
     }
 
-    /// Describes the values of `self` and of `other` together.
+    /// The properties that the values of `self` and the values of `other` share.
     pub(crate) fn join(&self, other: &Self) -> Self {
         let is_same = self.element_type == other.element_type;
         let dims =

@@ -114,7 +114,8 @@ const MAX_ROUNDS: usize = 6;
 pub(crate) struct InferSession<'m> {
     /// The errors found so far.
     pub(crate) errors: Vec<Located>,
-    /// The conditions that layers impose, if they are recorded. Not recorded for bodies, which may not run.
+    /// The conditions that layers impose, if they are recorded. Not recorded for bodies, because a body might
+    /// not run.
     conditions: Option<Conditions>,
     /// How many more nodes may be visited in further rounds over bodies.
     visits: usize,
@@ -387,8 +388,8 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     }
     let computes_half = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
     let wide = if computes_half { widened(&tensors) } else { None };
-    // Evaluates the same specialized op as a run does, so that inference and run choose the same one of equal
-    // elements.
+    // Evaluates the specialized op, as a run does. Otherwise inference and run could choose different
+    // elements among equal ones, for example in TopK.
     let specialized = op.specialize(inputs);
     let op = specialized.as_ref().unwrap_or(op);
     // If evaluation fails, the value stays unknown; running the graph reports why.

@@ -48,7 +48,8 @@ pub struct AxisFactor {
 pub struct AxisMap {
     /// The correspondences. Each axis of an input or the output is in at most one.
     pub factors: Vec<AxisFactor>,
-    /// Whether computing fewer indices may change rounding, because sums are computed in another order.
+    /// Whether computing only some of the output elements may round differently, because sums are then
+    /// computed in another order.
     pub rounds: bool,
     /// The input whose elements are the sizes of the output, if there is one.
     pub sizes: Option<usize>,
@@ -65,7 +66,8 @@ impl AxisMap {
         self.factors.push(AxisFactor { kind, inputs: inputs.into_iter().collect(), output });
     }
 
-    /// Output axes equal the axes of input 0. Along `mixed` axes elements depend on other indices.
+    /// Each output axis corresponds to the same axis of input 0. Along `mixed` axes, elements also depend on
+    /// other indices.
     pub fn rows(rank: usize, mixed: impl Fn(usize) -> bool) -> Self {
         let mut map = Self::default();
         for axis in 0..rank {

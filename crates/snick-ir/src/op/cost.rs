@@ -17,7 +17,7 @@ pub enum OpCost {
 }
 
 impl OpCost {
-    /// Multiply-accumulates: as many as the product of `sizes` for each element of a value.
+    /// For each element of `value`, as many multiply-accumulates as the product of `sizes`.
     pub(crate) fn multiply_adds(value: &Fact, sizes: &[SymExpr]) -> Option<Self> {
         Some(Self::MultiplyAdds(vec![[value.shape.dims()?, sizes].concat()]))
     }
@@ -55,7 +55,7 @@ impl Graph {
             let sizes = sizes.collect::<Option<_>>()?;
             Some(if adds_up { OpCost::MultiplyAdds(vec![sizes]) } else { OpCost::Elementwise(sizes) })
         };
-        // Each row of input 0 meets all weights.
+        // Each row of input 0 is multiplied by all weights.
         let by_weights = || {
             let (_, rows) = inputs[0].shape.dims()?.split_last()?;
             let product = |&port: &usize| Some([rows, inputs[port].shape.dims()?].concat());

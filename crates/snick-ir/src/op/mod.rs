@@ -172,7 +172,8 @@ pub trait InferOp: OpDef {
         None
     }
 
-    /// How much the op computes, where its traits, its axis map and its weights do not say it: see [`Graph::cost`].
+    /// The cost of the op, if it does not follow from the op's traits, axis map and weights; see
+    /// [`Graph::cost`].
     fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
         let _ = (inputs, output);
         None

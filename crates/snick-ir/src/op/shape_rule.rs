@@ -1,4 +1,4 @@
-//! Custom ops defined by their shapes alone, without writing Rust.
+//! Custom ops defined only by their shapes, without Rust code.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl ShapeRule {
         Self::default()
     }
 
-    /// Adds an integer attribute and its default. Attributes must be added first.
+    /// Adds an integer attribute and its default. Attributes must be added before inputs and outputs.
     #[must_use]
     pub fn attribute(mut self, name: &str, default: i64) -> Self {
         self.attributes.insert(name.to_string(), default);
@@ -97,7 +97,7 @@ impl ShapeRule {
     }
 
     /// Adds an output. Its dims are expressions of dim names and attributes, and `...` stands for the leading
-    /// dims of the first input with `...`. The element type defaults to that of the first input.
+    /// dims of the first input with `...`. The element type defaults to the type of the first input.
     ///
     /// # Errors
     /// If an expression cannot be parsed, with the position of the error.

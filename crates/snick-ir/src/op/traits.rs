@@ -25,7 +25,7 @@ bitflags::bitflags! {
         const ELEMENTWISE = 1 << 5;
         /// Only moves or copies the elements of its first input.
         const MOVES_ELEMENTS = 1 << 6;
-        /// Moves only elements that it selects by position along axes: the canonical form has `slice` in its place.
+        /// Selects elements by their positions along axes; the canonical form uses `slice` instead.
         const SLICE_LIKE = 1 << 7;
         /// A slice for some constant inputs, such as Gather with arithmetic indices.
         const MAYBE_SLICE = 1 << 8;
@@ -36,7 +36,7 @@ bitflags::bitflags! {
         /// The values of the op cross a boundary of a body, a variable or the model, so they keep their
         /// declared type.
         const BOUNDARY = 1 << 11;
-        /// Computes nothing from elements: copies those of any input, converts them, or reads shapes.
+        /// Computes nothing from elements: copies elements of any input, converts them, or reads shapes.
         const NO_ARITHMETIC = 1 << 12;
         /// The outputs share the memory of the first input.
         const VIEW = 1 << 13;

@@ -21,7 +21,7 @@ use crate::Value;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Substitution {
-    /// What made the claim: a rule, or a step of a session.
+    /// The rule or session step that made the claim.
     pub by: &'static str,
     /// The value in the model.
     pub old: Value,

@@ -33,8 +33,8 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 impl AttrValue<'_> {
-    /// The value in at most a few thousand characters, with strings unquoted. Of a list or tensor with more
-    /// than [`MOST_SHOWN`] items, shows the first few and the number of items.
+    /// The value in at most a few thousand characters, with strings unquoted. A list or tensor with more than
+    /// [`MOST_SHOWN`] items is shortened to its first items and the number of items.
     ///
     /// ```
     /// use snick_ir::AttrValue;

@@ -14,8 +14,9 @@
 //! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the
 //! second output. `opaque Type-opset` marks a layer that has the name of a known op but could not be read as
 //! that op. Names other than plain words are quoted; the second node with a name is `%name~2`. Constants of
-//! up to [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their
-//! offset in the `.bin` next to the text. Types are inferred; the parser reads them as declared ports.
+//! up to [`INLINE`] elements are written out; larger ones are represented by a digest of their bytes and, in
+//! files, their offset in the `.bin` next to the text. The printed types are inferred; the parser reads them
+//! as port declarations.
 
 mod abbreviated;
 mod escape;

@@ -1,5 +1,5 @@
-//! Inference of If: the outputs are those of the branch that a known condition selects, or the union of both
-//! branches.
+//! Inference of If: the branch that a known condition selects determines the outputs; if the condition is
+//! unknown, the outputs are the union of both branches.
 
 use smallvec::SmallVec;
 use snick_tensor::ElementType;

@@ -14,8 +14,8 @@ use crate::{Fact, Facts, Graph, Infer, Op, OpError};
 /// The error for inputs sliced into different numbers of parts.
 pub(super) const ITERATIONS_DIFFER: &str = "sliced inputs give {} and {} iterations";
 
-/// Number of rounds that drop assumptions about states one at a time; after that, all remaining assumptions
-/// are dropped.
+/// Number of rounds that drop only the contradicted assumptions about states; after that, all assumptions are
+/// dropped.
 const MAX_ROUNDS: usize = 8;
 
 /// Infers the outputs of a TensorIterator or Loop, and the facts inside the body.

@@ -139,7 +139,7 @@ impl PortLink {
     }
 }
 
-/// `0 -> 1 axis=1 start=-1 ...`; a link without external port begins with `_`.
+/// `0 -> 1 axis=1 start=-1 ...`; a link without an external port begins with `_`.
 impl fmt::Display for PortLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.external {

@@ -27,9 +27,9 @@ pub(super) struct State {
     /// The initial value, in the symbols of the body.
     initial: Fact,
     element_type: ElementType,
-    /// What is assumed about the size of each axis; `None` if the rank changes.
+    /// The assumption about the size of each axis; `None` if the rank changes.
     dims: Option<Vec<Slot>>,
-    /// What is assumed about each element, if the elements are known.
+    /// The assumption about each element, if the elements are known.
     elements: Option<Vec<Slot>>,
     /// Whether the state keeps its initial value, if that is a constant too large for its elements to be
     /// tracked.
@@ -38,7 +38,7 @@ pub(super) struct State {
     counts_sizes: bool,
 }
 
-/// What is assumed about a dim or an element.
+/// An assumption about a dim or an element.
 #[derive(Clone)]
 enum Slot {
     /// The value stays the initial one in every iteration.

@@ -73,7 +73,8 @@ impl SubGraph {
         ops.filter(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)))
     }
 
-    /// Infers the outputs, and the facts inside `bodies`, which are the bodies of this op, taken out of it.
+    /// Infers the outputs, and the facts inside `bodies`: the bodies of this op, which the caller has moved
+    /// out of it.
     pub(crate) fn infer_bodies(
         &self,
         cx: &mut Infer,

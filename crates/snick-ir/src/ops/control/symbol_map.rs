@@ -1,4 +1,4 @@
-//! Translates facts between the symbols of a graph and those of a body, since each graph has its own symbols.
+//! Translates facts between the symbols of a graph and the symbols of a body: each graph has its own symbols.
 
 use std::collections::HashMap;
 
@@ -86,7 +86,7 @@ impl SymbolMap {
             let outside = || cx.born(body.interval(&symbol.into()), || birth_outside(symbol, body));
             self.left.entry(symbol).or_insert_with(outside);
         }
-        // Refinements inside the body do not hold outside, because the body may not run.
+        // Refinements inside the body do not hold outside, because the body might not run.
         let outside = cx.symbols().substitute(expr, &|symbol| self.left.get(&symbol).cloned());
         outside.unwrap_or_else(|| cx.unknown(body.interval(expr)))
     }
@@ -103,8 +103,8 @@ fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
     }
 }
 
-/// The reason why a body symbol exists that corresponds to an outer one; reasons that refer to outer
-/// expressions become text.
+/// The [`Birth`] of the body symbol that stands for an outer symbol. A birth that refers to outer expressions
+/// becomes text.
 fn birth_inside(symbol: SymbolId, outer: &Symbols) -> Birth {
     match outer.birth(symbol) {
         Birth::Equal(_) | Birth::Broadcast(_) | Birth::Either(_) => {

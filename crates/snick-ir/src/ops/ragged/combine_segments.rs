@@ -10,8 +10,8 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Concatenates the rows of several ragged tensors, each given by three inputs. Outputs 0 to 2 are the
-    /// result. Outputs 3 to 5 label each element with the number of its source tensor; the last input lists
-    /// these numbers. A tensor with one row is repeated.
+    /// result. Outputs 3 to 5 label each element with the id of its source tensor; the last input lists the
+    /// id of each tensor. A tensor with one row is repeated.
     #[op("CombineSegments", since = [1], inputs = Arity::at_least(4), traits = [PURE], name = only_extension())]
     pub struct CombineSegments;
 }

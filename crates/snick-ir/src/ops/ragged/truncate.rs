@@ -13,8 +13,7 @@ op! {
         "Truncate", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = only_extension()
     )]
     pub struct Truncate {
-        /// The number of ragged tensors, as files write it; ignored, because the number of inputs determines
-        /// it.
+        /// The number of ragged tensors; ignored, because it follows from the number of inputs.
         #[attr("m_num_inputs")]
         pub num_inputs: i64 = 0,
     }

@@ -85,8 +85,8 @@ impl EvalOp for Multinomial {
     }
 }
 
-/// The class at fraction `u` of the cumulative weights; the last class with a nonzero weight if rounding goes
-/// beyond that class.
+/// The class at fraction `u` of the cumulative weights; if rounding overshoots the total, the last class with
+/// a nonzero weight.
 fn draw(weights: &[f64], u: f64) -> usize {
     let target = u * weights.iter().sum::<f64>();
     let mut sum = 0.0;

@@ -67,7 +67,7 @@ mod tests {
         outputs.iter().map(|output| Ok(output.to_f32_vec()?[0])).collect()
     }
 
-    /// The expected values are results of the OpenVINO runtime.
+    /// The expected values come from the OpenVINO runtime.
     #[test]
     fn the_first_definition_may_omit_the_bias() {
         let dims: [&[usize]; 6] = [&[2, 3], &[2, 4], &[2, 4], &[16, 3], &[16, 4], &[16]];

@@ -118,8 +118,7 @@ fn take(cx: &mut Infer, what: &str, size: &mut Option<SymExpr>, i: usize, axis: 
     }
 }
 
-/// The size of each of `count` equal blocks of rows; reports an error if the rows cannot be divided like
-/// that.
+/// The size of each of `count` equal blocks of rows; reports an error if the rows do not divide evenly.
 fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Option<SymExpr> {
     let count = count as i64;
     if let Some(rows) = rows.as_const()

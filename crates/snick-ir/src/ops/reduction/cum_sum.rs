@@ -7,7 +7,7 @@ use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// Cumulative sums on the axis in input 1. The output has the type and shape of input 0.
+    /// Cumulative sums along the axis in input 1. The output has the type and shape of input 0.
     #[op("CumSum", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct CumSum {
         /// Whether to exclude each element from the sum at its own position.

@@ -176,7 +176,7 @@ impl Range {
                 let holds = |value| range.covers(&cx.interval(value));
                 (holds(&start) && holds(&stop) && holds(&step)).then_some([start, stop, step])
             }
-            // The count computed with floats differs only beyond the size of any tensor.
+            // Computing in floats would give another count only for outputs larger than any tensor.
             None => {
                 let below =
                     |value: &SymExpr, most: u64| value.as_const().is_some_and(|n| n.unsigned_abs() <= most);

@@ -43,7 +43,7 @@ impl<'t> PieceWriter<'t> {
 
     /// Adds a part of text `i`; `skip` says whether later ops should leave the part unchanged.
     pub fn push(&mut self, i: usize, part: Range<usize>, skip: bool) {
-        // Texts lie within bytes that i32 can address.
+        // The ends of texts are i32, so the conversion cannot fail.
         let place = |at: usize| position(self.texts.begin(i) + at).unwrap_or(i32::MAX);
         self.begins.push(place(part.start));
         self.ends.push(place(part.end));

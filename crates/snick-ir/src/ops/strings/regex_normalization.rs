@@ -75,7 +75,7 @@ mod kernel {
         Ok(Rewritten(Pattern::new(rewritten)?))
     }
 
-    /// Converts `\1` to `\9` to `$1` to `$9`.
+    /// Rewrites the group references `\1` to `\9` as `$1` to `$9`.
     fn replacement(bytes: &[u8]) -> Vec<u8> {
         let mut out = bytes.to_vec();
         for i in 1..out.len() {

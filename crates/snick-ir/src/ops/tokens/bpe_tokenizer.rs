@@ -5,9 +5,9 @@ use crate::ops::strings::texts::infer_texts;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Byte pair encoding of ragged texts (inputs 0 to 4). The vocabulary is inputs 5 to 7. The merges are
-    /// inputs 8 to 10: either pairs separated by a space, or left sides, and then inputs 11 to 13 hold the
-    /// right sides. Four more inputs may hold added tokens and their ids.
+    /// Byte pair encoding of ragged texts (inputs 0 to 4). Inputs 5 to 7 hold the vocabulary. Inputs 8 to 10
+    /// hold the merges: either pairs separated by a space, or only the left sides, with the right sides in
+    /// inputs 11 to 13. Four more inputs may hold added tokens and their ids.
     #[op(
         "BPETokenizer", since = [1], inputs = Arity::between(11, 18), traits = [PURE], name = only_extension()
     )]

@@ -4,8 +4,9 @@ use super::detokenize::infer_detokenized;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Concatenates the vocabulary entries for rows of tokens (input 1) of a SentencePiece model, whose file
-    /// is input 0. Byte tokens are decoded, but the marks for spaces are kept.
+    /// For each row of tokens (input 1), concatenates the tokens' entries in the vocabulary of a
+    /// SentencePiece model, whose file is input 0. Byte tokens are decoded, but the marks for spaces are
+    /// kept.
     #[op(
         "SentencepieceStreamDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
         name = only_extension()

@@ -28,7 +28,7 @@ mod kernel {
     use crate::ops::strings::texts::RaggedTexts;
     use crate::{OpDef, OpError};
 
-    /// A value that an op computed from its inputs, with what it depends on.
+    /// A value, with the op and the inputs that it was computed from.
     struct Made<O, T> {
         op: O,
         inputs: Vec<Tensor>,
