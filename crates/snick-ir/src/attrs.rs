@@ -135,8 +135,8 @@ impl From<&[usize]> for AttrValue<'_> {
     }
 }
 
-/// Attributes in order. Every getter records which attribute it read, so that attributes unknown to an op can
-/// be kept ([`Attrs::unread`]).
+/// The attributes of a layer, in order. Every getter records which attribute it read, so that attributes
+/// unknown to an op can be kept ([`Attrs::unread`]).
 ///
 /// ```
 /// use snick_ir::Attrs;

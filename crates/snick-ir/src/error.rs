@@ -12,7 +12,8 @@ use crate::{Code, InputOrigin, Loc};
 /// The sentence of an [`OpError::Conflict`] between shapes that cannot be broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 
-/// An error of a layer, without a location, which the driver adds with a [`Located`].
+/// An error of a layer, without its location; the driver adds the location by wrapping the error in a
+/// [`Located`].
 ///
 /// ```
 /// use snick_ir::OpError;

@@ -76,7 +76,8 @@ impl From<&Graph> for Arc<Graph> {
     }
 }
 
-/// The limit on port numbers. A node stores its inputs and outputs as lists up to the largest port.
+/// The limit on port numbers. It bounds memory, because the lists of a node's inputs and outputs are as long
+/// as the largest port number.
 const MAX_PORTS: u32 = 1 << 24;
 
 /// Inputs of a node by port; `None` if not connected.
@@ -390,7 +391,8 @@ impl Graph {
         self.ids().filter(|&id| matches!(self.node(id).op(), Op::Result(_)))
     }
 
-    /// A node on a cycle: in a strongly connected component of several nodes, or reading itself.
+    /// A node on a cycle: a member of a strongly connected component of several nodes, or a node that reads
+    /// itself.
     fn on_cycle(&self) -> NodeId {
         let attached = EdgeFiltered::from_fn(&self.nodes, |e| e.weight().is_attached());
         let components = petgraph::algo::tarjan_scc(&attached);

@@ -217,8 +217,8 @@ impl<'g> Patch<'g> {
         self.liveness.readers(value.node) == 1
     }
 
-    /// Whether an op of this kind reads an output of the node that computes `value`; `false` if it has more
-    /// than `most` readers.
+    /// Whether an op of this kind reads an output of the node that computes `value`; `false` if the node has
+    /// more than `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
         let graph = self.graph();
         self.liveness.readers(value.node) <= most
@@ -246,8 +246,8 @@ impl<'g> Patch<'g> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
-    /// Whether inference fails for the node. Inference does not report such an error if the node is in a
-    /// branch that is never taken.
+    /// Whether inference fails for the node. Inference reports this error, except in a branch that is never
+    /// taken.
     fn is_refused_by_inference(&mut self) -> bool {
         let root = self.root;
         let is_unknown = self.graph().node(root).outs().iter().all(|out| out.fact == Fact::unknown());

@@ -28,16 +28,16 @@ impl StridedSliceMasks {
         Self::default()
     }
 
-    /// Sets the entries whose begin is ignored: the slice starts at the first element in the stride's
-    /// direction.
+    /// Sets the entries whose `begin` is ignored: the slice starts at the first element, or at the last one
+    /// if the stride is negative.
     #[must_use]
     pub fn begin(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.begin_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Sets the entries whose end is ignored: the slice ends after the last element in the stride's
-    /// direction.
+    /// Sets the entries whose `end` is ignored: the slice includes the last element, or the first one if the
+    /// stride is negative.
     #[must_use]
     pub fn end(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.end_mask = Mask::from_iter(bits);

@@ -91,8 +91,8 @@ enum Scope {
     Global,
     /// Names have this prefix.
     Named(Arc<str>),
-    /// The prefix is the name of this node, which is looked up only when a node is added: most patches add
-    /// none.
+    /// The prefix is the name of this node. It is looked up only when a node is added, because most patches
+    /// add none.
     Node(NodeId),
 }
 

@@ -207,8 +207,8 @@ impl Resampling {
             let coordinates = middles(b)?;
             b.subtract(coordinates, 0.5)
         };
-        // `last` is the distance from the first to the last element of the input, `steps` is the same distance in
-        // the output (at least 1).
+        // `last` is the distance from the first to the last element of the input, and `steps` is the same
+        // distance in the output (at least 1).
         let last = |b: &mut GraphBuilder| b.subtract(of.size, 1.0);
         let steps = |b: &mut GraphBuilder| {
             let steps = b.subtract(of.count, 1.0)?;

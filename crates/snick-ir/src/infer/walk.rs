@@ -127,8 +127,9 @@ pub(crate) struct InferSession<'m> {
     shared: Option<SharedSizes>,
     /// Reports progress, and can stop inference early.
     monitor: &'m mut Monitor,
-    /// Visited layers, counting bodies in every round, and the total number of layers.
+    /// The number of layers visited so far; layers of bodies count once in each round.
     visited: usize,
+    /// The number of layers of the model, including bodies.
     layers: usize,
 }
 

@@ -46,7 +46,7 @@ pub struct AxisFactor {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AxisMap {
-    /// The correspondences. Each axis of an input or the output is in at most one.
+    /// The correspondences. Each axis of an input or of the output belongs to at most one of them.
     pub factors: Vec<AxisFactor>,
     /// Whether computing only some of the output elements may round differently, because sums are then
     /// computed in another order.
@@ -163,8 +163,8 @@ impl AxisMap {
         Self { rounds, ..self }
     }
 
-    /// The factor of an output axis along which each index depends only on the same index of the inputs;
-    /// `None` if it also depends on other indices.
+    /// The factor of an output axis if each index along the axis depends only on the same index of the
+    /// inputs; `None` otherwise.
     pub fn source(&self, axis: usize) -> Option<&AxisFactor> {
         self.factors.iter().find(|own| own.output == Some(axis) && own.kind == FactorKind::PassThrough)
     }

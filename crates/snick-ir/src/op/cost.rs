@@ -12,7 +12,8 @@ pub enum OpCost {
     None,
     /// As many operations as the product of these sizes.
     Elementwise(Vec<SymExpr>),
-    /// As many multiply-accumulates as the sum of these products of sizes.
+    /// As many multiply-accumulates as the sum of these products; each inner list holds the factors of a
+    /// product.
     MultiplyAdds(Vec<Vec<SymExpr>>),
 }
 

@@ -9,13 +9,13 @@
 //!     /// What the op computes.
 //!     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), traits = [PURE])]
 //!     pub struct TopK {
-//!         /// The definition that the layer means; needed where an attribute has `since` or `until`.
+//!         /// The definition that the layer uses; needed if an attribute has `since` or `until`.
 //!         pub since: Since = Since(11),
 //!         /// The axis; negative ones count from the end.
 //!         pub axis: i64 = 0,          // optional, with a default
 //!         /// Which elements are the best.
 //!         pub mode: TopKMode,         // required
-//!         /// Whether the first of equal elements counts.
+//!         /// Whether equal elements keep their order.
 //!         #[since(11)]                // only from this definition on; its default before
 //!         pub stable: bool = false,
 //!     }
@@ -23,12 +23,12 @@
 //! ```
 //!
 //! `traits` may be followed by `weights = [PORTS]`, the inputs that hold weights if they are constant; by
-//! `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`; and by `check = FUNCTION` to
-//! validate all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`. `#[until(8)]` marks
-//! attributes of earlier definitions only. `#[attr("exclude-pad" | "exclude_pad")]` gives a name that is not a
-//! Rust identifier, and further spellings, which are parsed but never written. An op whose fields all have
-//! defaults implements `Default`. `attrs!` declares a struct of attributes that several ops share, which each op
-//! has as one field.
+//! `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`; and by `check = FUNCTION`, which
+//! validates all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`. `#[until(8)]` marks
+//! attributes that only earlier definitions have. `#[attr("exclude-pad" | "exclude_pad")]` gives the name in
+//! files, which need not be a Rust identifier, and alternative spellings, which are parsed but never written.
+//! An op implements `Default` if all its fields have defaults. `attrs!` declares a group of attributes that
+//! several ops share; each op holds the group in one field.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use snick_tensor::ElementType;
 use super::{CustomOp, RawNode, Registry};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpError};
 
-/// The shapes of an op: named dims of inputs, and output dims as expressions of these and of attributes.
+/// The shapes of an op: named dims of inputs, and output dims as expressions of dim names and attributes.
 ///
 /// ```
 /// use snick_ir::{Registry, ShapeRule, infer, text};

@@ -258,7 +258,8 @@ impl Worklist {
         }
     }
 
-    /// Queues the nodes added by a replacement of `root` first, and nodes with changed surroundings last.
+    /// Queues the nodes added by a replacement of `root` first. Redirected readers, and nodes that have
+    /// become the only reader of another node, come last.
     fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) {
         let alone = self.liveness.update(graph, root, committed);
         committed.moved.iter().for_each(|&(reader, _)| self.push_back(reader));
@@ -287,7 +288,7 @@ fn judge(
     }
     let keeps_facts = match refused(patch, &values) {
         Some((error, true)) => return Verdict::Fail(error),
-        // The facts of an opaque layer come from the file, and may be more precise than what inference finds
+        // The facts of an opaque layer come from the file, and may be more precise than the facts inferred
         // for its replacement.
         Some((error, false)) if !rule.keeps_facts() && !patch.node().op().is_opaque() => {
             return Verdict::Declined(error.to_string());

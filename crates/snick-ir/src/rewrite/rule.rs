@@ -77,7 +77,7 @@ enum Action {
 
 impl Rule {
     /// A rule whose replacements are bit-exact. `apply` inspects [`Patch::node`] and builds the replacement.
-    /// Its captured values are shared between threads.
+    /// Values that `apply` captures are shared between threads.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         apply: impl Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Send + Sync + 'static,

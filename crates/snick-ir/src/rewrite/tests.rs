@@ -83,7 +83,7 @@ fn inputs_outputs_and_states_stay() {
     assert_eq!((trace.applied.len(), graph.len()), (1, 5), "{}", text(&graph));
 }
 
-/// The declared facts of an opaque layer may be more precise than those inferred for its replacement.
+/// The declared facts of an opaque layer may be more precise than the facts inferred for its replacement.
 #[test]
 fn declared_facts_of_an_opaque_layer_stay() {
     let mut graph = graph(

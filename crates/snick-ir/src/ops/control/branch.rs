@@ -59,7 +59,7 @@ pub(super) fn taken(condition: &Fact) -> Option<usize> {
     truth(condition).map(|holds| usize::from(!holds))
 }
 
-/// Whether an inference error means that every run fails, rather than that inference lacks support.
+/// Whether an inference error means that every run fails, rather than that inference does not support the op.
 fn fails_in_every_run(error: &OpError) -> bool {
     match error {
         OpError::WithInputs { error, .. } => fails_in_every_run(error),

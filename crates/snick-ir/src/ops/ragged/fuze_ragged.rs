@@ -6,9 +6,9 @@ use super::rows::{RowWriter, Rows, infer_rows, row_facts};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Joins the texts of each row: from the start of the first text to the end of the last. Inputs: start
-    /// and end offsets of the rows, and start and end offsets of the texts. An empty row becomes an empty
-    /// text.
+    /// Merges the texts of each row into one text, which extends from the start of the first text to the end
+    /// of the last. Inputs: start and end offsets of the rows, and start and end offsets of the texts. An
+    /// empty row becomes an empty text.
     #[op("FuzeRagged", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = only_extension())]
     pub struct FuzeRagged;
 }

@@ -145,7 +145,7 @@ fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpErro
     }
     let too_many = || bad("the number of elements", f64::INFINITY);
     match bounds.map(|bound| bound.to(element_type)) {
-        // A step of 0 comes from truncating a step between 0 and 1; the output is then empty.
+        // A step of 0 comes from truncating a fraction; the output is then empty.
         [_, _, Endpoint::Int(0)] => Ok(0),
         [Endpoint::Int(start), Endpoint::Int(stop), Endpoint::Int(step)] => {
             let (span, step) = (i128::from(stop) - i128::from(start), i128::from(step));
@@ -209,7 +209,7 @@ impl Range {
     ) -> Result<SymExpr, OpError> {
         let zero = SymExpr::from(0);
         let by = cx.interval(step);
-        // A step of 0 comes from truncating a step between 0 and 1; the output is then empty.
+        // A step of 0 comes from truncating a fraction; the output is then empty.
         if by.is_exact() == Some(0) {
             return Ok(zero);
         }

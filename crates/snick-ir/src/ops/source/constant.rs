@@ -12,7 +12,7 @@ use crate::{
     OpName, OpTraits, RawNode,
 };
 
-/// A constant. Its bytes are shared with the file that they came from, unless the weights are absent.
+/// A constant. A value read from a file shares the bytes of the file.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Constant {
     /// The value.

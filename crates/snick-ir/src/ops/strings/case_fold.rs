@@ -13,7 +13,7 @@ op! {
     pub struct CaseFold {
         /// `utf-8` to convert all letters, empty to convert only ASCII.
         pub encoding: String = "utf-8".to_string(),
-        /// Whether to convert to lower case rather than upper case.
+        /// Whether to convert to lower case rather than upper case; must be true for `utf-8`.
         pub lower: bool = true,
     }
 }

@@ -35,7 +35,7 @@ mod kernel {
         value: T,
     }
 
-    /// Computes a value from `inputs`. If these are constants, caches the value along with the first of them.
+    /// Computes a value from `inputs`. If the inputs are constants, the value is cached with the first input.
     pub(in super::super) fn of_inputs<O, T>(
         op: &O,
         inputs: &[Tensor],
