@@ -219,8 +219,8 @@ impl Reshape {
             (_, Some(0)) => Err(conflict(cx)),
             (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(conflict(cx)),
             _ => {
-                // `exact_div` needs a divisor of at least 1. A run in which a given dim is 0 fails, so its
-                // result does not matter.
+                // `exact_div` needs a divisor of at least 1. A run in which a given dim is 0 fails, so any
+                // value will do there.
                 let given = cx.max(&given, &1.into());
                 let quotient = cx.exact_div(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
                 quotient.ok_or_else(|| conflict(cx))
