@@ -61,7 +61,7 @@ pub struct Diagnostic {
     pub op: String,
     /// Line and column of the layer, if the file has them.
     pub loc: Loc,
-    /// What is wrong.
+    /// The message, without the location.
     pub message: String,
     /// The inputs that the message is about, each with the layer where its shape originates.
     pub origins: Vec<InputOrigin>,

@@ -342,7 +342,7 @@ pub struct Located {
     pub layer: String,
     /// The layer's operation type.
     pub op: String,
-    /// What is wrong.
+    /// The error.
     pub error: OpError,
 }
 

@@ -1,4 +1,4 @@
-//! What is known about one element of a floating-point tensor.
+//! Bounds and exact quotients of the elements of floating-point tensors.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::{ElementType, Tensor};

@@ -1,4 +1,4 @@
-//! Which output axes of an op follow which input axes.
+//! The correspondence between the input axes and the output axes of an op.
 
 use smallvec::SmallVec;
 use snick_shape::SymExpr;

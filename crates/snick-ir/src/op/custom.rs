@@ -74,7 +74,7 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         Attrs::new()
     }
 
-    /// What drivers may assume. By default, that the outputs depend only on the inputs.
+    /// The properties that drivers may rely on. By default, the outputs depend only on the inputs.
     fn traits(&self) -> OpTraits {
         OpTraits::PURE
     }

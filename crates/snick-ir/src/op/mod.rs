@@ -131,7 +131,7 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     const NAMES: &'static [OpName];
     /// The number of inputs.
     const ARITY: Arity;
-    /// What drivers may assume about the op.
+    /// The properties that drivers may rely on.
     const TRAITS: OpTraits = OpTraits::PURE;
     /// The inputs that hold weights if they are constant.
     const WEIGHTS: &'static [usize] = &[];

@@ -1,7 +1,7 @@
 //! Properties declared by ops, so that drivers need no lists of op names.
 
 bitflags::bitflags! {
-    /// What drivers may assume about an op.
+    /// Properties of an op that drivers may rely on.
     ///
     /// ```
     /// use snick_ir::{Op, OpTraits, ops};

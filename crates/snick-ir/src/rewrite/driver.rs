@@ -24,7 +24,7 @@ pub struct Proposal<'a> {
 
 /// Checks replacements before they are committed.
 pub trait Check {
-    /// Accepts the replacement, or describes what is wrong with it.
+    /// Accepts the replacement, or returns the reason for rejecting it.
     fn check(&mut self, proposal: &Proposal) -> Result<(), String>;
 }
 

@@ -1,4 +1,4 @@
-//! Rules that capture values, and what replacements inherit.
+//! Rules that capture values, and the properties that replacements inherit.
 
 use std::sync::Arc;
 use std::time::Duration;

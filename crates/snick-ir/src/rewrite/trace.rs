@@ -185,7 +185,7 @@ pub struct Trace {
 }
 
 impl CheckFailure {
-    /// A rejected replacement and what is wrong with it.
+    /// A rejected replacement, with the report of the check.
     pub fn new(applied: Applied, report: String) -> Self {
         Self { applied, report }
     }

@@ -296,7 +296,7 @@ fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr,
     })
 }
 
-/// What inference knows once all iterations are done.
+/// The result of inferring the body, from which the facts of the op's outputs follow.
 struct Outcome<'a> {
     kind: SubGraphKind,
     map: &'a PortMap,

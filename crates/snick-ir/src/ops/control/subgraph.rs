@@ -20,7 +20,7 @@ use crate::{
 /// An op with bodies. Each body has its own symbols; its facts hold for the values that the op passes in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubGraph {
-    /// Which of the three ops this is.
+    /// The kind of this op.
     pub kind: SubGraphKind,
     /// The bodies: `body`, or `then_body` and `else_body`.
     pub bodies: Vec<Graph>,

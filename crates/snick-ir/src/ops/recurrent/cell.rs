@@ -159,8 +159,8 @@ impl Cell {
         named.or_else(|| self.kind.default_activations().get(i).copied()).unwrap_or("tanh")
     }
 
-    /// The parameters of activation `i`. Missing parameters default to those of HardSigmoid, since no other
-    /// activation with parameters can be evaluated.
+    /// The parameters of activation `i`. Missing parameters default to the parameters of HardSigmoid, since
+    /// no other activation with parameters can be evaluated.
     pub fn parameters(&self, i: usize) -> [f64; 2] {
         let parameter = |list: &[f64], default| list.get(i).copied().unwrap_or(default);
         [parameter(&self.settings.activations_alpha, 0.2), parameter(&self.settings.activations_beta, 0.5)]

@@ -8,8 +8,8 @@ use crate::ops::ragged::rows::data_fact;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Compares the texts in inputs 0 to 2 with those in inputs 3 to 5: 1 if equal, 0 otherwise. The shorter
-    /// list is padded with its first text; if either list is empty, so is the output.
+    /// Compares the texts in inputs 0 to 2 with the texts in inputs 3 to 5: 1 if equal, 0 otherwise. The
+    /// shorter list is padded with its first text; if either list is empty, so is the output.
     #[op("EqualStr", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = only_extension())]
     pub struct EqualStr;
 }
