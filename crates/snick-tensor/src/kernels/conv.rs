@@ -63,8 +63,8 @@ enum ConvAlgorithm {
 #[derive(Copy, Clone, Debug)]
 enum Elements {
     F32 {
-        /// Whether filters are constant, so that transforming them pays, and not all integers: the direct
-        /// sums of integers are exact.
+        /// Whether filters are constant, so that transforming them pays off, and contain fractions. Filters
+        /// of integers are excluded because their direct sums are exact.
         has_winograd_filters: bool,
         /// Whether rows of images are contiguous.
         has_contiguous_rows: bool,
@@ -122,8 +122,8 @@ impl ConvAlgorithm {
     /// The sum of more products of an `i8` and a `u8` could overflow 32 bits.
     const MAX_CODES_SUM: usize = 1 << 15;
 
-    /// Chooses the fastest algorithm. `None` for codes without one: the caller dequantises them and convolves
-    /// floats.
+    /// Chooses the fastest algorithm. `None` if no algorithm supports these codes: the caller then
+    /// dequantises them and convolves floats.
     fn select(shape: &ConvShape, elements: Elements) -> Option<Self> {
         let grid = &shape.grid;
         let has_planes = || Self::has_dense_planes(grid);
@@ -247,10 +247,11 @@ const DOT_LEN: usize = 64;
 
 /// Convolves `input` `[N, C, spatial..]` with `filters` `[O, C, kernel..]` to `[N, O, windows..]`.
 ///
-/// Integers are computed in `f64` and converted back. The products of a window are summed channel by channel,
-/// then position by position; with a single channel, column by column. This is the order of the OpenVINO
-/// runtime, so sums with fused multiply-add are bit-identical to it. Two cases differ: products with few
-/// columns, and constant 3x3 filters over large images, whose adjacent windows share products.
+/// Integers are computed in `f64` and converted back. The sum of a window runs over the kernel positions, and
+/// at each position over the channels; with a single channel, positions are visited column by column. This is
+/// the order of the OpenVINO runtime, so sums with fused multiply-add are bit-identical to its sums. Two
+/// cases differ: products with few columns, and constant 3x3 filters over large images, whose adjacent
+/// windows share products.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::Argument`].
@@ -261,7 +262,7 @@ pub fn convolution(input: &Tensor, filters: &Tensor, window: &Window) -> Result<
 /// Convolves `input` `[N, G * C, spatial..]` with `filters` `[G, O, C, kernel..]` to `[N, G * O, windows..]`.
 ///
 /// # Errors
-/// As [`convolution`].
+/// Same as [`convolution`].
 pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> Result<Tensor, TensorError> {
     convolve(input, filters, window, &result_dims(input, filters, window)?, None)
 }
@@ -270,7 +271,7 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
 /// cache. `None` if [`FusedElementwise`] does not support the functions.
 ///
 /// # Errors
-/// As [`convolution`].
+/// Same as [`convolution`].
 pub fn group_convolution_then(
     input: &Tensor,
     filters: &Tensor,

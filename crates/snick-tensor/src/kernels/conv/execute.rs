@@ -20,7 +20,7 @@ use crate::kernels::window::Window;
 use crate::layout::checked_len;
 use crate::{ElementType, Tensor, TensorError};
 
-/// The result, with dims `dims`, of a convolution and the functions that follow it.
+/// Convolves and applies the element-wise functions that follow. The result has dims `dims`.
 pub(super) fn convolve(
     input: &Tensor,
     filters: &Tensor,
@@ -51,7 +51,7 @@ pub(super) fn convolve(
     .cast(et)
 }
 
-/// [`convolve`] for one element type. `run` runs an algorithm that supports it.
+/// [`convolve`] for one element type. `run` runs the chosen algorithm for that type.
 fn convolve_as<T: Gemm>(
     shape: &ConvShape,
     [input, filters]: [&Tensor; 2],
@@ -120,7 +120,7 @@ impl<T: Gemm> Convolution<'_, T> {
         })
     }
 
-    /// The algorithms for `f32` and `f64`.
+    /// Runs an algorithm that supports both `f32` and `f64`.
     fn run(
         &self,
         algorithm: ConvAlgorithm,
@@ -163,7 +163,7 @@ impl<T: Gemm> Convolution<'_, T> {
 }
 
 impl Convolution<'_, f32> {
-    /// The algorithms for `f32` only.
+    /// Runs any algorithm for `f32`.
     fn run_f32(
         &self,
         algorithm: ConvAlgorithm,

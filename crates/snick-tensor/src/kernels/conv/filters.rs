@@ -34,7 +34,8 @@ impl<'a, T: Gemm> Filters<'a, T> {
         Filters { shape, tensor, rows: tensor.units(), order }
     }
 
-    /// Whether all weights are integers. Usually the first weights already show that they are not.
+    /// Whether all weights are integers. This is fast for most filters, because one of the first weights is a
+    /// fraction.
     pub fn are_integers(&self) -> bool {
         self.tensor.element_type() == ElementType::F32
             && self.tensor.units::<f32>().iter().all(|weight| weight.fract() == 0.0)

@@ -9,10 +9,11 @@ use crate::kernels::gemm::{PackedRhs, depth_block};
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vectorised, dispatch_int8_dot};
 
-/// Results computed together, because each term of a sum waits for the previous one.
+/// The number of results computed together. Each addition waits for the previous one of the same sum, so
+/// independent sums are interleaved.
 const BLOCK: usize = 16;
 
-/// The data for float sums.
+/// The filters and rules from which results are recomputed.
 pub(super) struct FloatFallback {
     filters: IntegerFilters,
     /// The filters `[output, tap, channel / 4]`.
@@ -63,7 +64,7 @@ impl FloatFallback {
 /// A value for each result of a block.
 type Each<T> = [T; BLOCK];
 
-/// The codes of a block of results.
+/// Computes the codes of a block of results.
 struct Sums<'a> {
     of: &'a FloatFallback,
     right: &'a PackedRhs<'a, I8x4Dot>,

@@ -111,7 +111,7 @@ fn gather_window<T: Gemm>(grid: &WindowGrid, window: usize, image: ImageView<T>,
 pub(super) mod tests {
     use super::*;
 
-    /// The windows of one image by definition, for filters that each read one channel.
+    /// The definition of a depthwise convolution, element by element, for one image.
     pub fn depthwise(grid: &WindowGrid, image: ImageView<f32>, filters: &[f32]) -> Vec<f32> {
         let mut column = vec![0.0; grid.taps()];
         let of_channel = filters.len() / (grid.taps() * image.channels);

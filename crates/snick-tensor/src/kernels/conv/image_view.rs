@@ -33,7 +33,7 @@ impl<'a, T: Pod> ImageView<'a, T> {
         }
     }
 
-    /// The same view `offset` elements further.
+    /// The same view, moved by `offset` elements in memory.
     #[inline]
     pub fn moved(self, offset: isize) -> Self {
         ImageView { start: self.start.wrapping_add_signed(offset), ..self }

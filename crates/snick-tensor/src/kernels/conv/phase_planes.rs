@@ -172,7 +172,7 @@ pub(super) struct PhasePlanes<'a, T> {
 }
 
 enum PlaneData<'a, T> {
-    /// Packed channels, of any stride.
+    /// The image itself. Each channel is packed, but the channel stride is arbitrary.
     Image(ImageView<'a, T>),
     Split(Buffer<T>),
 }

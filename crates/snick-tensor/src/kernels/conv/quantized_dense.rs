@@ -1,8 +1,8 @@
 //! Convolution of quantised codes by implicit GEMM with int8 dot products (VNNI), as in oneDNN.
 //!
 //! **Loop nest**, outer to inner: image; the loops of [`gemm`](crate::kernels::gemm): panel of windows, tile
-//! of filters, term. Once four filters of a tile are summed, their results are requantised and written as one
-//! row of codes.
+//! of filters, term. Once the sums of four filters of a tile are complete, they are requantised and written
+//! as one row of codes.
 //!
 //! **Layout.** Images are `[channel / 4, height, width]`; an element holds the codes of four channels. They
 //! are split into [`phase_planes`](super::phase_planes), padded with the code nearest to 0. Filters are

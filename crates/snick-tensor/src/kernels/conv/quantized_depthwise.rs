@@ -46,7 +46,7 @@ pub(super) struct QuantizedDepthwise {
     filters: Vec<Lanes<I8x4Dot>>,
     /// The start of each step in the padded image, for the first window.
     steps: Vec<usize>,
-    /// By group, with each lane's channel.
+    /// By group: the requantisation of each lane's channel.
     requantizations: Vec<Requantization<Lanes<f32>>>,
     is_linear: bool,
     /// The code nearest to 0 of each channel, by group.

@@ -75,7 +75,7 @@ impl QuantizedFilters<'_> {
             }
             Unpacking::Quantize { .. } => None,
         };
-        // A subnormal scale has too few digits.
+        // A subnormal scale has too few significant bits.
         let is_fine = |scale: f32| scale.is_normal() || scale == 0.0;
         rules.filter(|rules| rules.iter().all(|unpack| is_fine(unpack.rule.scale)))
     }

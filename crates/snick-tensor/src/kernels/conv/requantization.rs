@@ -25,7 +25,7 @@ pub(super) struct Requantization<T> {
     pub shift: T,
     pub low: T,
     pub high: T,
-    /// A result is unambiguous if the square of its distance from a code plus this number is negative.
+    /// The negated square of a distance: results closer than that to an integer have an unambiguous code.
     pub doubt: T,
 }
 
@@ -58,9 +58,9 @@ impl<T> Requantization<T> {
 }
 
 impl<V: Vector<f32>> Requantization<V> {
-    /// The codes of sums before they are clamped to 0..=255, and for each a number that is negative unless
-    /// the code is ambiguous. With `IS_LINEAR`, there are no slopes and no shift, and the bounds are the
-    /// first and last code.
+    /// The codes of sums before they are clamped to 0..=255, and for each code a number that is negative
+    /// unless the code is ambiguous. With `IS_LINEAR`, there are no slopes and no shift, and the bounds are
+    /// the first and last code.
     #[inline(always)]
     pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(
         &self,
@@ -82,17 +82,19 @@ impl<V: Vector<f32>> Requantization<V> {
     }
 }
 
-/// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Codes out of range are not.
+/// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Codes outside 0..=255 are
+/// clamped and never ambiguous.
 pub(super) fn is_ambiguous(code: I8x4Dot, doubt: f32) -> bool {
     doubt.is_sign_positive() && (0..=255).contains(&code.sum())
 }
 
-/// The distance of float sums from exact sums, in units of the error of one rounding times the square root of
-/// the sum's length times the largest expected partial sum. Rounding errors are independent: the largest
-/// observed distance is a tenth of this.
+/// The assumed maximum distance between a float sum and the exact sum. Its unit is the unit roundoff, times
+/// the square root of the number of terms, times the largest expected partial sum. The square root models
+/// independent rounding errors. The largest observed distance is a tenth of this bound.
 const SUM_ERROR: f32 = 0.5;
 
-/// The error of the float arithmetic here: for a code of up to 255, and for the terms that add up to it.
+/// The maximum rounding errors of the requantisation itself: for a code of up to 255, and relative to the
+/// terms that are added to compute the code.
 const CODE_ERROR: f32 = 512.0 * f32::EPSILON;
 const PART_ERROR: f32 = f32::EPSILON;
 

@@ -3,7 +3,7 @@
 //!
 //! **Source.** Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015.
 //!
-//! The image is cut into 4x4 tiles at a distance of two; each tile covers four windows. Tiles and filters are
+//! The image is cut into 4x4 tiles with a stride of 2; each tile covers four windows. Tiles and filters are
 //! transformed. For each of the 16 elements of a tile, one matrix product sums over the channels. The inverse
 //! transform of the sums gives the results of the tile.
 //!
@@ -146,8 +146,8 @@ impl Winograd {
         (rows * self.row_stride() - 1).next_multiple_of(panel_columns::<f32>(Isa::best()))
     }
 
-    /// The rows of tiles per block: at most what the cache holds, chosen to fill the last panel best and to
-    /// give all threads the same number of blocks.
+    /// The number of rows of tiles per block. At most as many as fit in the cache, chosen to fill the last
+    /// panel best and to give all threads the same number of blocks.
     fn rows_of_block(&self, channels: usize) -> usize {
         let rows = self.tiles[0];
         let most = BLOCK_BYTES / bytes_of_tile(channels, self.filters[0].rows());
@@ -210,8 +210,8 @@ fn bytes_of_tile(channels: usize, outputs: usize) -> usize {
     ELEMENTS * (channels + outputs) * size_of::<f32>()
 }
 
-/// One element of each filter that is transformed together: as many filters as the tile of a product has
-/// rows.
+/// One element of each filter in a group that is transformed together. A group has as many filters as a tile
+/// of the product has rows, at most 16.
 type Lane = [f32; 16];
 
 /// `G` of the paper, applied to a line of each filter.
@@ -271,7 +271,7 @@ struct Transform<'a> {
     starts: &'a [usize],
     channel_stride: usize,
     channels: usize,
-    /// The first position, and the number of positions, which is a multiple of a panel.
+    /// The first position, and the number of positions, a multiple of the panel width.
     first: usize,
     columns: usize,
     out: &'a mut [f32],
