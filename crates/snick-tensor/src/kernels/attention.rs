@@ -25,11 +25,11 @@ use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// `softmax(query key^T) value` of query `[.., L, E]`, key `[.., S, E]` and value `[.., S, V]`. The result is
-/// bit-identical to calling [`matmul`], [`softmax`] and [`matmul`]. In blocks, the full score matrix is never
-/// stored.
+/// bit-identical to calling [`matmul`], [`softmax`] and [`matmul`]. If the queries are processed in blocks,
+/// the full score matrix is never stored.
 ///
 /// # Errors
-/// As [`matmul`] and [`softmax`].
+/// Same as [`matmul`] and [`softmax`].
 pub fn attention(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor, TensorError> {
     if pays_in_blocks(query, key, value) {
         return in_blocks(query, key, value);
@@ -39,7 +39,8 @@ pub fn attention(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor,
     matmul(&weights, value, false, false)
 }
 
-/// Queries per block: a multiple of tiles and of panels, whose scores stay in the cache.
+/// Queries per block: a multiple of the tile height and the panel width, small enough for the scores of a
+/// block to stay in the cache.
 const QUERIES: usize = 2 * WHOLE;
 
 /// The smallest number of queries that is a multiple of the tile height and the vector length on every
@@ -56,7 +57,7 @@ fn pays_in_blocks(query: &Tensor, key: &Tensor, value: &Tensor) -> bool {
     };
     let fit = batch == batch_k && batch == batch_v && depth == depth_k && keys == keys_v;
     let is_f32 = [query, key, value].iter().all(|t| t.element_type() == ElementType::F32);
-    // Narrow products sum in another order.
+    // `matmul` sums narrow products in another order, so blocks would not be bit-identical.
     let is_tiled = !is_narrow(*keys, *depth) && !is_narrow(*columns, *keys);
     fit && is_f32 && is_tiled && *rows > WHOLE && *depth > 0 && !query.is_empty() && !batch.is_empty()
 }
@@ -109,10 +110,10 @@ fn one_matrix(
 
 /// Computes the softmax of each column of scores into packed tiles of weights, bit-identical to [`softmax`].
 struct Weights<'a> {
-    /// For each key the scores of `row_len` queries.
+    /// For each key, the scores of `row_len` queries.
     scores: &'a mut [f32],
     row_len: usize,
-    /// Tiles of `height` queries: the weights of each key.
+    /// Tiles of `height` queries, each with the weights of all keys.
     tiles: &'a mut [f32],
     height: usize,
 }
@@ -133,7 +134,7 @@ impl Vectorised for Weights<'_> {
         let size = scores.len() / row_len * height;
         for (tile, first) in tiles.chunks_exact_mut(size.max(1)).zip((0..).step_by(height)) {
             let (scores, scales) = (&scores[first..], &scales[first..]);
-            // The heights of `tile_rows`.
+            // `tile_rows` returns only these heights.
             match height {
                 12 => scaled::<12>(tile, scores, row_len, scales),
                 6 => scaled::<6>(tile, scores, row_len, scales),
@@ -155,7 +156,7 @@ fn exponentials<I: Instructions>(scores: &mut [f32], row_len: usize, first: usiz
     }
     let mut sums = [[0.0; LANES]; PARTS];
     for (i, rows) in scores.chunks_mut(PARTS * row_len).enumerate() {
-        // The last line may be incomplete; see `fold_in_parts`.
+        // Adds an incomplete last group of keys to the last sums, in the order of `fold_in_parts`.
         let others = if i > 0 { PARTS - rows.len() / row_len } else { 0 };
         for (row, sum) in rows.chunks_exact_mut(row_len).zip(&mut sums[others..]) {
             let Some(row) = row[first..].first_chunk_mut::<LANES>() else { continue };

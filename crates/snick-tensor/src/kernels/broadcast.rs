@@ -58,7 +58,7 @@ impl<'a, T: Pod> Strided<'a, T> {
         Ok(Strided { layout: own.layout.collapse(), ..own })
     }
 
-    /// `len` elements from `at` on, with a distance of `step`.
+    /// The run that starts at element `at`, with stride `step`.
     pub fn run(&self, at: usize, step: isize) -> Run<'_, T> {
         Run { data: &self.data, at, step }
     }

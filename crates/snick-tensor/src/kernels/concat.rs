@@ -9,7 +9,7 @@ use crate::kernels::strided_copy::pack_apart;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// The fewest bytes that are worth a thread.
+/// The minimum number of bytes per thread.
 const SHARED: usize = 1 << 16;
 
 /// Concatenates the inputs along `axis`. All other dims must be equal.

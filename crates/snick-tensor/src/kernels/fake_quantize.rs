@@ -48,9 +48,11 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
     quantized.cast(et)
 }
 
-/// An element type that can be quantised. A range is the four ends of input and output.
+/// An element type that can be quantised. Here, a range means the four ends of an input range and an output
+/// range.
 trait Quantize: PodElement {
-    /// The rule for a range. `None` if its input ends are swapped.
+    /// The rule for a range. `None` unless the lower input end is below the upper end and both scale and
+    /// shift are finite.
     fn rule(ranges: [Self; 4], steps: Self) -> Option<Rule<Self>>;
 
     /// Quantises an element by a rule.

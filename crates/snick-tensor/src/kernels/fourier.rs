@@ -8,7 +8,7 @@ use crate::{ElementType, Tensor, TensorError};
 ///
 /// # Errors
 /// [`TensorError::Argument`] if the size of the last axis is not 2 or `axes` contains it,
-/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] for anything but reals;
+/// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`] unless the elements are floats;
 /// [`TensorError::FeatureOff`] without the feature `fft`.
 pub fn fourier(data: &Tensor, axes: &[usize], inverse: bool) -> Result<Tensor, TensorError> {
     let parts = data.rank().checked_sub(1).filter(|&last| data.dims().get(last) == Some(&2));

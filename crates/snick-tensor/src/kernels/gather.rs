@@ -69,10 +69,10 @@ pub fn gather(
     })
 }
 
-/// As [`gather`], but indices out of range give zeros, unless the axis is empty.
+/// As [`gather`], but indices out of range select zeros. If the axis is empty, every index is an error.
 ///
 /// # Errors
-/// As [`gather`].
+/// Same as [`gather`].
 pub fn gather_or_zeros(
     data: &Tensor,
     indices: &Tensor,

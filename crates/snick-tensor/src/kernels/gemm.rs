@@ -127,7 +127,7 @@ macro_rules! gemm {
 
 gemm!(f32: F32, true; f64: F64, false);
 
-/// MR, the rows of a tile: as many as leave registers for one panel row.
+/// MR, the number of rows of a tile: few enough that the sums and one panel row fit in the registers.
 pub(crate) const fn tile_rows(isa: Isa) -> usize {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -153,7 +153,7 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
 /// The columns of the widest panel.
 pub(crate) const MAX_PANEL_COLUMNS: usize = 32;
 
-/// The fewest multiply-adds that are worth a thread.
+/// The minimum number of multiply-adds per thread.
 const MIN_THREAD_PRODUCTS: usize = 1 << 18;
 
 /// Computes `left * right` and passes each finished tile to `store`. `out` has rows of `row_len` elements,

@@ -23,8 +23,8 @@ use crate::{Dims, Element, ElementType, Tensor, TensorError};
 /// input size: OpenVINO uses the given scales. The caller pads.
 ///
 /// Empty tensors accept any scale. An axis whose size and scale stay the same is unchanged, regardless of the
-/// coordinate mode. Integers are computed in `f32` and rounded to nearest even; `linear` over five axes
-/// truncates them.
+/// coordinate mode. Integers are computed in `f32` and rounded to nearest even; `linear` truncates them in
+/// tensors of rank 5 or more.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input axis is empty
@@ -90,7 +90,7 @@ pub fn interpolate(
         }
     }
     if !nearest {
-        // The filter truncates over more than two axes.
+        // `Linear` remains only for rank 5 and more, where integers are truncated.
         let round = if how.mode == InterpolateMode::Linear { f32::trunc } else { f32::round_ties_even };
         resized = stored(resized, et, round)?;
     }
@@ -216,10 +216,10 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
     })
 }
 
-/// Interpolates one axis of all lines.
+/// Interpolates one axis of several slabs.
 struct Resample<'a, T> {
     values: &'a [T],
-    /// Elements of a slab of the input.
+    /// The number of elements in a slab of the input.
     line: usize,
     inner: usize,
     taps: &'a [Taps],
@@ -279,13 +279,13 @@ mod tests {
 
     #[test]
     fn nearest_by_each_rule() {
-        // Asymmetric to three halves: sources 0, 2/3, 4/3; to a half: 0, 2.
+        // Asymmetric coordinates: enlarging 4 elements to 6 reads from 0, 2/3, 4/3 and so on.
         let of = |nearest, coordinates, size| {
             resize(&[0.0, 1.0, 2.0, 3.0], size, Interpolate { nearest, coordinates, ..PLAIN })
         };
         assert_eq!(of(Nearest::Floor, Coordinates::Asymmetric, 6), [0.0, 0.0, 1.0, 2.0, 2.0, 3.0]);
         assert_eq!(of(Nearest::Ceil, Coordinates::Asymmetric, 6), [0.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
-        // Half pixel to a half: sources 0.5, 2.5.
+        // Half-pixel coordinates: shrinking 4 elements to 2 reads from 0.5 and 2.5.
         assert_eq!(of(Nearest::RoundPreferFloor, Coordinates::HalfPixel, 2), [0.0, 2.0]);
         assert_eq!(of(Nearest::RoundPreferCeil, Coordinates::HalfPixel, 2), [1.0, 3.0]);
         assert_eq!(of(Nearest::Simple, Coordinates::HalfPixel, 2), [1.0, 3.0]);
@@ -310,7 +310,8 @@ mod tests {
         assert_eq!(resize(&[0.0, 4.0], 3, corners), [0.0, 2.0, 4.0]);
         let linear = Interpolate { mode: InterpolateMode::Linear, ..PLAIN };
         assert_eq!(resize(&[0.0, 4.0], 4, linear), [0.0, 1.0, 3.0, 4.0]);
-        // Antialiased to a half at source 0.5: weights 1 - |d| / 2 for d = -0.5, 0.5, 1.5.
+        // Antialiasing while shrinking 4 elements to 2: the first result is at source coordinate 0.5, and an
+        // element at distance d has weight 1 - d / 2.
         let soft = Interpolate { antialias: true, ..linear };
         let found = resize_of_rank(5, &[0.0, 0.0, 7.0, 0.0], 2, soft);
         assert!((found[0] - 7.0 * 0.25 / 1.75).abs() < 1e-6, "{found:?}");
@@ -326,12 +327,12 @@ mod tests {
     fn cubics() {
         let cubic =
             Interpolate { mode: InterpolateMode::Cubic, coordinates: Coordinates::Asymmetric, ..PLAIN };
-        // Halfway, a = -0.75: -0.09375, 0.59375, 0.59375, -0.09375.
+        // Halfway between two elements, the weights for a = -0.75 are -0.09375, 0.59375, 0.59375, -0.09375.
         let found = resize(&[1.0, 2.0, 3.0, 5.0], 8, cubic);
         assert_eq!(found[2], 2.0);
         assert_eq!(found[3], 0.59375 * 5.0 - 0.09375 * 6.0);
         let pillow = Interpolate { mode: InterpolateMode::BilinearPillow, ..PLAIN };
-        // To one element: weights 0.5, 1, 0.5 over centre 1.5 of three, stretched by three.
+        // Shrinking 3 elements to one stretches the triangle by three, so the weights are 2/3, 1 and 2/3.
         let found = resize(&[3.0, 6.0, 3.0], 1, pillow);
         let (edge, middle) = (2.0 / 3.0, 1.0);
         assert!((found[0] - (6.0 * edge + 6.0 * middle) / (2.0 * edge + middle)).abs() < 1e-6);

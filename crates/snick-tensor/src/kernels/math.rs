@@ -20,13 +20,15 @@ fn polynomial<I: Instructions, const N: usize>(x: f32, coefficients: [f32; N]) -
 pub(crate) fn exp<I: Instructions>(x: f32) -> f32 {
     // Outside this range the result is 0 or infinite.
     let (power, exponent) = power::<I>(x.clamp(-104.0, 89.0));
-    // Two factors, so that subnormal results are correct, too.
+    // Multiplies by two powers of two, because a subnormal result needs a smaller one than `two_to` can
+    // return.
     let half = exponent >> 1;
     power * two_to(half) * two_to(exponent - half)
 }
 
-/// As [`exp`], but 0 where the result would be nearly subnormal, which does not matter in a sum with larger
-/// numbers, and infinite from `2^127.5` on. Some processors handle subnormal numbers a hundred times slower.
+/// As [`exp`], but with two differences. Results that would be nearly subnormal are 0, because some
+/// processors handle subnormal numbers a hundred times slower; in a sum with larger numbers this does not
+/// matter. Results from `2^127.5` on are infinite.
 #[inline(always)]
 pub(crate) fn exp_or_zero<I: Instructions>(x: f32) -> f32 {
     const LEAST: f32 = -87.0;
@@ -67,7 +69,7 @@ pub(crate) fn sigmoid<I: Instructions>(x: f32) -> f32 {
 /// The hyperbolic tangent, within 2e-7.
 #[inline(always)]
 pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
-    // Near 0 the other formula cancels, while the odd series does not.
+    // Near 0, the formula for `limit` suffers from cancellation, while the odd series does not.
     const SERIES_BELOW: f32 = 0.625;
     let size = x.abs();
     let limit = 1.0 - 2.0 / (exp_or_zero::<I>(2.0 * size) + 1.0);
@@ -88,7 +90,8 @@ pub(crate) fn exp_m1<I: Instructions>(x: f32) -> f32 {
 /// `ln(1 + e^x)`, within 3e-7.
 #[inline(always)]
 pub(crate) fn soft_plus<I: Instructions>(x: f32) -> f32 {
-    // ln(1 + t) is twice the area hyperbolic tangent of t / (2 + t), which is at most a third here.
+    // ln(1 + t) = 2 atanh(t / (2 + t)). The argument is at most a third here, so the series converges
+    // quickly.
     let power = exp::<I>(-x.abs());
     let part = power / (2.0 + power);
     let series = [1.0, 1.0 / 3.0, 0.2, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0];
@@ -114,7 +117,7 @@ pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
         8.392_696e-5,
     ];
     let series = polynomial::<I, 7>(square, series);
-    // The logarithm of `1 - erf`.
+    // The coefficients of a polynomial for `-ln(1 - erf(x))`.
     let missing = [
         -3.025_418_3e-4,
         1.130_164,
@@ -153,7 +156,7 @@ pub(crate) fn gelu_tanh<I: Instructions>(x: f32) -> f32 {
 /// `x tanh(ln(1 + e^x))`, without the logarithm.
 #[inline(always)]
 pub(crate) fn mish<I: Instructions>(x: f32) -> f32 {
-    // Above this the factor is 1, long before its square overflows.
+    // For larger `x`, the factor rounds to 1. The bound keeps `ratio` from overflowing.
     let power = exp_or_zero::<I>(x.min(20.0));
     let ratio = power * (power + 2.0);
     x * (ratio / (ratio + 2.0))

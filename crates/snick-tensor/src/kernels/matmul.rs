@@ -66,7 +66,7 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
 /// cache. `None` if fusing does not pay or [`FusedElementwise`] does not support the stages.
 ///
 /// # Errors
-/// As [`matmul`].
+/// Same as [`matmul`].
 pub fn matmul_then(
     a: &Tensor,
     b: &Tensor,
@@ -228,7 +228,8 @@ fn multiply<T: Gemm>(
     let isa = Isa::best();
     let pack = || Ok(PackedLhs::pack(isa, x));
     let left = || if is_one_matrix(a) { a.memoised(Purpose::Left, pack) } else { pack().map(Arc::new) };
-    // Packing all of B pays only if it is reused. Otherwise the product packs B panel by panel, in the cache.
+    // Packing all of B pays off only if it is reused. Otherwise the product packs B panel by panel, in the
+    // cache.
     let pack = || Ok(PackedRhs::new(isa, y).into_packed());
     let right = || match b.memo().filter(|_| is_one_matrix(b)) {
         Some(memo) => memo.get_if_reused(Purpose::Right, b.layout(), pack),

@@ -20,7 +20,7 @@ use crate::{Element, Tensor, TensorError};
 /// variance are accumulated in `f64`.
 ///
 /// # Errors
-/// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.
+/// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless the elements are floats.
 pub fn mvn(
     input: &Tensor,
     axes: &[usize],
@@ -44,7 +44,7 @@ pub fn mvn(
 /// its absolute value.
 ///
 /// # Errors
-/// As [`mvn`].
+/// Same as [`mvn`].
 pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> Result<Tensor, TensorError> {
     by_columns(input, axes, |block| {
         let means = zeros(block.inner());
@@ -122,7 +122,8 @@ impl<T: Copy + Into<f64>> Vectorised for AddUp<'_, T> {
     }
 }
 
-/// Partial sums of a single column.
+/// Adds `f(x - mean)` of all lines to the sum of each column. A single column uses partial sums, so that the
+/// compiler vectorises them.
 #[inline(always)]
 fn add_up<T: Copy + Into<f64>>(block: &[T], means: &[f64], sums: &mut [f64], f: impl Fn(f64) -> f64) {
     const PARTS: usize = 32;

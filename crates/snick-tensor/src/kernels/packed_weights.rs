@@ -57,7 +57,7 @@ pub struct PackedWeights {
     scales: Vec<f32>,
     /// Whether there are zero points other than 0.
     has_zeros: bool,
-    /// The codes, if they are integers that support digit products.
+    /// The format of the codes, if [`digit_product`] supports them.
     integers: Option<IntegerCodes>,
 }
 
@@ -74,8 +74,8 @@ const STRIP_ROWS: usize = 4;
 
 impl PackedWeights {
     /// Weights from codes `[N, K]` or `[N, G, K / G]`, with zero points and scales per tensor, per row or per
-    /// group. `None` for other ranks, views, and codes of neither 4 nor 8 bits. Codes are converted to the
-    /// type `through` before they are scaled.
+    /// group. `None` for other ranks, non-contiguous or empty codes, groups of odd length, and codes of
+    /// neither 4 nor 8 bits. Codes are converted to the type `through` before they are scaled.
     pub fn new(
         codes: &Tensor,
         zeros: Option<&Tensor>,
@@ -142,7 +142,8 @@ impl PackedWeights {
         Tensor::from_buffer(ElementType::F32, &dims, out)
     }
 
-    /// Chooses an algorithm and runs it. `codes` are the integer codes, if any.
+    /// Chooses an algorithm and runs it. `integers` is the format of the codes, or `None` to rule out
+    /// [`digit_product`].
     fn multiply_matrix(
         &self,
         left: &Matrix<f32>,
@@ -153,7 +154,8 @@ impl PackedWeights {
         match MatMulAlgorithm::select(&self.problem(left.rows, integers.is_some())) {
             MatMulAlgorithm::Int8Digits => {
                 let digits = integers.and_then(|codes| Some((codes, Digits::new(x, codes, self.group)?)));
-                // A group whose largest element is not finite or is out of range has no digits.
+                // `Digits::new` refuses rows in which the largest element of a group is not finite or is out
+                // of range.
                 let Some((codes, digits)) = digits else { return self.multiply_matrix(left, None, out) };
                 self.for_each_block(out, |first, out| self.digit_product(&digits, codes, first, out))
             }
@@ -165,7 +167,7 @@ impl PackedWeights {
         }
     }
 
-    /// The product of `rows` rows with these weights.
+    /// Describes the product of `rows` rows and these weights for the choice of an algorithm.
     fn problem(&self, rows: usize, are_integers: bool) -> MatMulProblem {
         let codes = CodeFormat {
             per_byte: self.decoding.per_byte(),

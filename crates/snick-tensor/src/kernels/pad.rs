@@ -22,7 +22,7 @@ pub enum PadMode {
 /// Concatenates views of the input, axis by axis.
 ///
 /// # Errors
-/// [`TensorError::Argument`] if counts are missing, crop more than there is, or mirror more than there is;
+/// [`TensorError::Argument`] if counts are missing, or crop or mirror more elements than the axis has;
 /// [`TensorError::TypeMismatch`]; [`TensorError::TooLarge`].
 pub fn pad(
     input: &Tensor,
@@ -50,8 +50,8 @@ pub fn pad(
     }
     stored_bytes(input.element_type(), &dims)?;
     let mut padded = input.clone();
-    // Starts with the last axis, while the tensor is small: padding the last axis copies short runs, padding
-    // outer axes long ones.
+    // Starts with the last axis: padding it copies short runs, which is slow, so it is done while the tensor
+    // is small.
     for (axis, (&before, &after)) in begin.iter().zip(end).enumerate().rev() {
         padded = pad_axis(&padded, axis, before, after, mode, &fill)?;
     }
@@ -84,7 +84,8 @@ fn pad_axis(
         let mut dims = Dims::from_slice(input.dims());
         dims[axis] = count;
         let mirrored = |skip: usize| {
-            // Indices count inwards from the edge; the result runs towards it.
+            // `skip` and `count` are counted inwards from the edge; the mirrored elements are in reverse
+            // order.
             let farthest = skip + count;
             if farthest > size {
                 return Err(short());

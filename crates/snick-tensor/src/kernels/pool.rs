@@ -63,7 +63,8 @@ impl PoolAlgorithm {
 
 /// The maximum of each window of `input` `[N, C, spatial..]`, `NaN` if any element is; padding is ignored.
 ///
-/// `outputs` is the number of windows on each axis, which the caller rounds.
+/// `outputs` is the number of windows on each axis. The caller computes it, because it depends on the
+/// rounding type of the operation.
 ///
 /// # Errors
 /// [`TensorError::ShapeMismatch`], [`TensorError::Argument`], [`TensorError::UnsupportedType`].
@@ -77,8 +78,9 @@ pub fn max_pool(
     let [wide] = widen([input])?;
     if pool.algorithm(&wide, Reduction::Max) == PoolAlgorithm::SeparableMax {
         let values = pool.separable_max(&wide.units::<f32>())?;
-        // The maximum of no elements should be the lowest finite number, not -infinity as here. Only
-        // `WindowByWindow` tells such windows from windows of -infinity. A fold is vectorised, `any` is not.
+        // A window without elements should give the lowest finite number, but is -infinity here. Only
+        // `WindowByWindow` can tell such a window from a window full of -infinity. The compiler vectorises a
+        // fold, but not `any`.
         if !values.iter().fold(false, |any, &x| any | (x == f32::NEG_INFINITY)) {
             return Tensor::from_buffer(ElementType::F32, &pool.dims, values)?.cast(input.element_type());
         }
@@ -87,10 +89,10 @@ pub fn max_pool(
 }
 
 /// As [`max_pool`], with the position of each maximum: an `i64` index into the input, flattened from `axis`
-/// on. Of equal elements, the first counts.
+/// on. Among equal elements, the first wins.
 ///
 /// # Errors
-/// As [`max_pool`], and [`TensorError::AxisOutOfRange`].
+/// Same as [`max_pool`], and [`TensorError::AxisOutOfRange`].
 pub fn max_pool_indices(
     input: &Tensor,
     kernel: &[usize],
@@ -132,7 +134,7 @@ pub fn max_pool_indices(
 /// elements is `NaN`; integer means are rounded to nearest even.
 ///
 /// # Errors
-/// As [`max_pool`].
+/// Same as [`max_pool`].
 pub fn avg_pool(
     input: &Tensor,
     kernel: &[usize],

@@ -20,7 +20,7 @@ pub(super) const CHANNELS: usize = 4;
 /// The maximum number of levels that fits in a byte.
 pub(super) const MAX_LEVELS: usize = 256;
 
-/// The fewest elements that are worth several threads.
+/// The minimum number of elements to distribute over several threads.
 const MIN_SHARED: usize = 1 << 16;
 
 /// A [`fake_quantize`](super::fake_quantize) with at most 256 levels and one range, or one range per channel,
@@ -33,8 +33,8 @@ pub struct Quantizer {
 }
 
 impl Quantizer {
-    /// A quantizer for images with `channels` channels. `None` for more levels, for other ranges, and for
-    /// ranges that a scale and a shift cannot express.
+    /// A quantizer for images with `channels` channels. `None` for fewer than 2 or more than 256 levels, for
+    /// ranges that vary within a channel, and for ranges that a scale and a shift cannot express.
     pub fn new(ranges: [&Tensor; 4], levels: usize, channels: usize) -> Option<Self> {
         if !(2..=MAX_LEVELS).contains(&levels) || channels == 0 {
             return None;

@@ -63,7 +63,8 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
     Tensor::from_vec(&[len], values)?.cast(et)
 }
 
-/// The length, unless a tensor of this length or its wide form is too large.
+/// The length, unless a tensor of this length is too large, either in type `et` or in the 64-bit type in
+/// which it is computed.
 fn checked(et: ElementType, len: Option<usize>) -> Result<usize, TensorError> {
     let len = len.unwrap_or(usize::MAX);
     stored_bytes(et, &[len])?;

@@ -19,9 +19,9 @@ pub enum ReduceOp {
     Mean,
     /// The product; 1 without elements.
     Prod,
-    /// The maximum; `NaN` if any element is. Minus infinity or the least integer without elements.
+    /// The maximum; `NaN` if any element is. Without elements, minus infinity or the least integer.
     Max,
-    /// The minimum; `NaN` if any element is. Infinity or the greatest integer without elements.
+    /// The minimum; `NaN` if any element is. Without elements, infinity or the greatest integer.
     Min,
     /// The sum of absolute values.
     L1,
@@ -39,7 +39,8 @@ impl ReduceOp {
     /// Reduces along `axes`, which keep size 1 with `keep_dims`. Without axes, every element is its own
     /// group.
     ///
-    /// `f32` sums and products are accumulated in `f64`, in row-major order; integers wrap in their own type.
+    /// Sums and products of floats are accumulated in `f64`, in an order that depends only on dims and axes.
+    /// Sums and products of integers wrap.
     ///
     /// # Errors
     /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`].
@@ -74,7 +75,7 @@ impl ReduceOp {
         let rows = Rows::new(input, axes)?;
         let dims = reduced_dims(input.dims(), axes, keep_dims);
         let values = rows.tensor.units::<T>();
-        // Without the axis of size 0 the other dims may be too large.
+        // If an axis of size 0 is reduced, the product of the other dims may be too large.
         stored_bytes(input.element_type(), &dims)?;
         let count = checked_len(&dims).unwrap_or(0);
         let out = match rows.width() {

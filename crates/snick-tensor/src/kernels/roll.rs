@@ -3,10 +3,10 @@
 use crate::kernels::concat::concat;
 use crate::{Tensor, TensorError};
 
-/// Moves every element by its `shift` along each of `axes`, wrapping around. Shifts of the same axis add up.
+/// Moves every element by `shifts[i]` along `axes[i]`, wrapping around. Shifts of the same axis add up.
 ///
 /// # Errors
-/// [`TensorError::AxisOutOfRange`].
+/// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] unless there is one shift per axis.
 pub fn roll(input: &Tensor, shifts: &[i64], axes: &[usize]) -> Result<Tensor, TensorError> {
     if shifts.len() != axes.len() {
         return Err(TensorError::argument("expected a shift for every axis"));

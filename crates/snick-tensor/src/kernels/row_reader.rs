@@ -202,7 +202,8 @@ impl<'a, T: Pod> RowReader<'a, T> {
 
 /// The first `len` elements of `copies`, which grows if necessary.
 fn room<T: Pod>(copies: &mut SmallVec<[T; 64]>, len: usize) -> &mut [T] {
-    // Allocates only for the first block, which is the largest. Allocators often have zeroed memory.
+    // Allocates only for the first block, which is the largest. A new vector of zeros is cheap, because
+    // allocators often have zeroed memory.
     if copies.len() < len {
         *copies = SmallVec::from_elem(T::zeroed(), len);
     }

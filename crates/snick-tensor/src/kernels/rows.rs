@@ -117,8 +117,8 @@ impl Blocks {
         Ok(Blocks { tensor, first, count, inner, moved: None })
     }
 
-    /// Calls `visit` with each block and the same-sized part of `to` for it, on all threads if there are many
-    /// blocks.
+    /// Calls `visit` with each block and the corresponding part of `to`, on all threads if there is enough
+    /// work. All parts of `to` have the same size, which may differ from the size of a block.
     pub fn each_to<T: Pod + Send + Sync>(&self, to: &mut [T], visit: impl Fn(&[T], &mut [T]) + Sync) {
         if self.tensor.is_empty() || to.is_empty() {
             return;

@@ -41,12 +41,12 @@ fn out_of_range() -> TensorError {
     TensorError::argument("a run is out of range for its tensor")
 }
 
-/// Concatenates runs of `run` elements of `source` to a tensor with dims `dims`. `starts` are row-major
+/// Concatenates runs of `run` elements of `source` into a tensor with dims `dims`. `starts` are row-major
 /// positions.
 ///
 /// # Errors
-/// [`TensorError::TooLarge`]; [`TensorError::Argument`] if the runs do not fill `dims` or lie outside
-/// `source`.
+/// [`TensorError::TooLarge`]; [`TensorError::Argument`] if a run lies outside `source` or exceeds `dims`;
+/// [`TensorError::ElementCount`] if the runs do not fill `dims`.
 pub fn gather_runs(
     source: &Tensor,
     dims: &[usize],

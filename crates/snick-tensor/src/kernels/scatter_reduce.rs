@@ -94,7 +94,7 @@ pub fn scatter_reduce(
     out.cast(et)
 }
 
-/// Exact arithmetic on any integer type.
+/// Widens the elements of any integer type to `i128`, in which sums are exact.
 fn wide(tensor: &Tensor) -> Result<Vec<i128>, TensorError> {
     if tensor.element_type() == ElementType::U64 {
         return Ok(tensor.values::<u64>()?.iter().map(|&x| x.into()).collect());

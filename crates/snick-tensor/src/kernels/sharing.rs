@@ -10,10 +10,10 @@ use bytemuck::Pod;
 #[cfg(feature = "threads")]
 use crate::Pool;
 
-/// The fewest elements to compute or move that are worth a thread.
+/// The minimum number of elements per thread, for kernels that compute or move elements.
 pub(crate) const ELEMENTS: usize = 1 << 14;
 
-/// As [`ELEMENTS`], in multiply-adds of a convolution.
+/// As [`ELEMENTS`], but in multiply-adds, for convolutions.
 #[cfg(feature = "kernels")]
 pub(crate) const PRODUCTS: usize = 1 << 17;
 
@@ -60,7 +60,7 @@ pub(crate) fn for_each<P: Send>(parts: impl Iterator<Item = P>, each: impl Fn(P)
     });
 }
 
-/// As [`for_each`].
+/// [`for_each`] with a fallible `each`.
 ///
 /// # Errors
 /// An error of `each`.
@@ -86,7 +86,7 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
     unlocked(failed.into_inner()).map_or(Ok(()), Err)
 }
 
-/// As [`for_each`].
+/// [`for_each`] with a fallible `each`.
 ///
 /// # Errors
 /// The first error of `each`.

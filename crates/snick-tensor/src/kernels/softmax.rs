@@ -19,15 +19,15 @@ use crate::{Element, Tensor, TensorError};
 /// The exponentials along an axis, divided by their sum. The maximum is subtracted first to avoid overflow.
 ///
 /// # Errors
-/// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless floats.
+/// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless the elements are floats.
 pub fn softmax(input: &Tensor, axis: usize) -> Result<Tensor, TensorError> {
     along(input, axis, false)
 }
 
-/// The logarithm of [`softmax`], more precise than a separate logarithm.
+/// The logarithm of [`softmax`], computed without dividing first, which is more precise.
 ///
 /// # Errors
-/// As [`softmax`].
+/// Same as [`softmax`].
 pub fn log_softmax(input: &Tensor, axis: usize) -> Result<Tensor, TensorError> {
     along(input, axis, true)
 }

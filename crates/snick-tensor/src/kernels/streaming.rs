@@ -193,8 +193,8 @@ pub(crate) struct RowsAhead<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> RowsAhead<'a, N> {
-    /// Starts [`AHEAD`] bytes after the first of `rows`, which have `len` elements at a distance of `step`.
-    /// If each cache line holds several copied elements but mostly others, prefetches nothing: the processor
+    /// Starts [`AHEAD`] bytes after the first of `rows`, which have `len` elements with stride `step`. If
+    /// each cache line holds several copied elements but mostly others, prefetches nothing: the processor
     /// prefetches such lines itself, and each contributes little.
     // Called once per copy, so there is no need to inline it into every kernel.
     #[inline(never)]

@@ -62,7 +62,7 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
     }
 }
 
-/// The fewest bytes that are worth a thread.
+/// The minimum number of bytes per thread.
 const SHARED: usize = 1 << 17;
 
 /// Runs [`Copy`], on all threads for large copies.
@@ -106,7 +106,7 @@ pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: us
     }
 }
 
-/// Runs [`Copy`] on one part after the other.
+/// Copies each part with [`copy_rows`].
 struct CopyApart<'a, const N: usize> {
     outer: Layout,
     inner: Layout,
@@ -197,7 +197,7 @@ fn copy_rows<I: Instructions, const N: usize>(
     }
 }
 
-/// The elements from `start` on, at a distance of `step`.
+/// A row of elements that begins at `start`, with stride `step`.
 struct Row<'a, I, const N: usize> {
     source: &'a [[u8; N]],
     start: usize,
@@ -224,7 +224,7 @@ impl<I: Instructions, const N: usize> Elements<N> for Row<'_, I, N> {
     }
 }
 
-/// Copies one row: the elements from `at` on, at a distance of `step`.
+/// Copies the row of elements that begins at `at`, with stride `step`.
 #[inline(always)]
 fn copy_row<I: Instructions, const N: usize>(
     source: &[[u8; N]],

@@ -56,7 +56,7 @@ pub fn top_k_indices(
     }
     let order = (order, ties);
     let integers = !tensor.element_type().is_float();
-    // The mapping is monotonic, also for u64 above i64::MAX.
+    // `u64` has a separate branch, because `to_i64_vec` saturates and large values would compare equal.
     let indices = if integers && tensor.element_type() != ElementType::U64 {
         select(
             tensor.dims(),

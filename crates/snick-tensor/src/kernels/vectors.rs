@@ -13,8 +13,8 @@
 //!
 //! Soundness: only the module `x86` can name the types whose instructions a processor may lack. Kernels
 //! receive them as type parameters, from the unsafe functions `x86::avx512`, `x86::avx512_vnni` and
-//! `x86::avx2`, which enable the instructions. [`dispatch_on`] and [`dispatch_int8_dot`] call these after
-//! detecting what the processor has.
+//! `x86::avx2`, which enable the instructions. [`dispatch_on`] and [`dispatch_int8_dot`] call them only if
+//! the processor supports the instructions.
 #![allow(unsafe_code)]
 
 #[cfg(feature = "kernels")]
@@ -100,7 +100,7 @@ pub(crate) trait Instructions {
     /// Lanes 0, 2, 4 and so on of `low`, then of `high`.
     fn even_lanes(low: Self::F32, high: Self::F32) -> Self::F32;
 
-    /// Converts sums to floats.
+    /// Converts the integer sums of dot products to floats.
     #[inline(always)]
     fn dots_to_f32(sums: Self::I8x4Dots) -> Self::F32 {
         let (mut integers, mut floats) = ([I8x4Dot::default(); 16], [0.0; 16]);
@@ -230,7 +230,7 @@ impl Default for CacheLine {
     }
 }
 
-/// Dropping it orders all streaming stores before later stores.
+/// A store fence. Dropping it makes all preceding streaming stores visible before any later store.
 #[derive(Debug)]
 pub(crate) struct Fence;
 
@@ -380,7 +380,7 @@ pub(crate) fn has_int8_dot() -> bool {
 pub(crate) fn dispatch_int8_dot<W: Vectorised>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if has_int8_dot() {
-        // SAFETY: `has_int8_dot` has found AVX-512 VNNI and what `x86::avx512` needs.
+        // SAFETY: `has_int8_dot` has found AVX-512 VNNI and the instructions that `x86::avx512` needs.
         return unsafe { x86::avx512_vnni(work) };
     }
     work.run::<Baseline>()
@@ -507,7 +507,8 @@ mod tests {
         check(&|kernel| dispatch_on(Isa::best(), kernel));
         #[cfg(target_arch = "x86_64")]
         if Isa::best() != Isa::Baseline {
-            // SAFETY: every machine with AVX-512 has AVX2, and `Isa::best` has found one of them, and FMA.
+            // SAFETY: `Isa::best` has found FMA and either AVX2 or AVX-512, and every processor with AVX-512
+            // also has AVX2.
             check(&|kernel| unsafe { x86::avx2(kernel) });
         }
     }

@@ -145,8 +145,8 @@ impl WindowAxis {
         end - self.taps_before(output, -self.before).min(inside.start)
     }
 
-    /// The windows among `outputs` in which a tap reads the input, and the position it reads in the first of
-    /// them.
+    /// The range of windows below `outputs` in which a tap reads the input, and the position that the tap
+    /// reads in the first window of this range.
     pub fn outputs_inside(&self, tap: usize, outputs: usize) -> Option<(Range<usize>, usize)> {
         let first = self.position(0, tap);
         let low = if first >= 0 { 0 } else { first.unsigned_abs().div_ceil(self.stride) };
@@ -166,7 +166,7 @@ pub(crate) struct WindowGrid {
     pub axes: [WindowAxis; 3],
     /// The number of windows on each axis.
     pub out: [usize; 3],
-    /// The spatial axis of the input behind each of the three axes.
+    /// The spatial axis of the input that each of the three axes stands for; `None` for absent axes.
     pub spatial_axes: [Option<usize>; 3],
 }
 

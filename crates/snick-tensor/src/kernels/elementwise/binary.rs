@@ -58,8 +58,8 @@ impl BinaryOp {
         computed(&a, &b)?.cast(et)
     }
 
-    /// Powers of `f32` whose scalar exponent has a special form in [`Arithmetic::pow`], in a loop compiled
-    /// for that form.
+    /// Computes powers of `f32` if the exponent is a scalar that [`Arithmetic::pow`] handles without `powf`,
+    /// in a loop compiled for that exponent.
     fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
         let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
         if !are_real || b.len() != 1 {
@@ -179,7 +179,7 @@ macro_rules! real {
             }
             #[inline(always)]
             fn pow(self, other: Self) -> Self {
-                // The square root differs for -0 and -infinity.
+                // Unlike `sqrt`, `powf(0.5)` maps -0 to 0 and -infinity to infinity.
                 let root = |x: Self| if x == Self::NEG_INFINITY { Self::INFINITY } else { (x + 0.0).sqrt() };
                 match other {
                     -1.0 => 1.0 / self,

@@ -7,7 +7,7 @@ use crate::{PodElement, Tensor, TensorError};
 
 /// A function of the bits of two integers; booleans count as one bit.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)] // The names are the meaning.
+#[allow(missing_docs)] // The names explain themselves.
 pub enum BitwiseOp {
     And,
     Or,

@@ -7,7 +7,7 @@ use crate::{Tensor, TensorError};
 
 /// A comparison of two elements. `NaN` is not equal to, less or greater than anything.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)] // The names are the meaning.
+#[allow(missing_docs)] // The names explain themselves.
 pub enum CompareOp {
     Equal,
     NotEqual,
@@ -50,7 +50,7 @@ impl CompareOp {
 
 /// A function of two booleans.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)] // The names are the meaning.
+#[allow(missing_docs)] // The names explain themselves.
 pub enum LogicalOp {
     And,
     Or,

@@ -22,7 +22,7 @@ pub(super) fn erf_inv(x: f64) -> f64 {
     // Equals `sqrt(half^2 - log / A) - half`, but does not cancel where `log` is small.
     let mut y = (-log / A / ((half * half - log / A).sqrt() + half)).sqrt();
     for _ in 0..2 {
-        // Near 1 the complement keeps the digits that matter.
+        // Near 1, subtracting `erf` would cancel, so the difference of the complements is used.
         let error = if target > 0.5 { (1.0 - target) - libm::erfc(y) } else { libm::erf(y) - target };
         let step = error / (FRAC_2_SQRT_PI * (-y * y).exp());
         y -= step / (1.0 + y * step);

@@ -84,7 +84,7 @@ impl Stage<&Tensor> {
     /// Applies the function alone, to any shapes that broadcast.
     ///
     /// # Errors
-    /// As [`UnaryOp::apply`] and [`BinaryOp::apply`].
+    /// Same as [`UnaryOp::apply`] and [`BinaryOp::apply`].
     pub fn apply(self, value: &Tensor) -> Result<Tensor, TensorError> {
         match self {
             Self::Unary(op) => op.apply(value),
@@ -202,7 +202,7 @@ fn is_f32(tensor: &Tensor) -> bool {
     tensor.element_type() == ElementType::F32
 }
 
-/// The fewest elements that are worth a thread.
+/// The minimum number of elements per thread.
 const SHARED: usize = 1 << 15;
 
 /// The readers of the inputs.

@@ -3,7 +3,7 @@
 /// Whether [`near`] is exact for every element of `a` with every element of `b`. It is exact for quotients up
 /// to 2^28, because an `f64` then holds the product of divisor and quotient exactly.
 pub(super) fn are_near(a: &[f32], b: &[f32]) -> bool {
-    // Without the sign, bits compare like the numbers, and non-finite values are largest.
+    // Without the sign bit, bit patterns compare like the magnitudes, and non-finite values are largest.
     let size = |x: &f32| x.to_bits() & (u32::MAX >> 1);
     let largest = a.iter().map(size).fold(0, u32::max);
     let least = b.iter().map(size).fold(u32::MAX, u32::min);

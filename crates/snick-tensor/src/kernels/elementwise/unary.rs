@@ -12,8 +12,8 @@ use crate::{ElementType, Tensor, TensorError};
 impl UnaryOp {
     /// Applies the function to every element. The result has the type and dims of the input.
     ///
-    /// Functions that map integers to integers are exact; others compute in `f64` and round, except `Exp`,
-    /// `Log` and `Sin`, which truncate, as OpenVINO's reference does.
+    /// Functions that map integers to integers are exact for integer types. Other functions of integers are
+    /// computed in `f64` and rounded to nearest, ties to even.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] for booleans and strings.
@@ -139,7 +139,8 @@ macro_rules! real {
     };
 }
 
-// The inverse hyperbolic functions of the standard library overflow at large numbers and are off near -1.
+// The inverse hyperbolic functions of the standard library overflow for large numbers and are inaccurate near
+// -1.
 real!(f32, libm::erff, libm::asinhf, libm::acoshf, libm::atanhf);
 real!(f64, libm::erf, libm::asinh, libm::acosh, libm::atanh);
 
@@ -151,7 +152,7 @@ macro_rules! integer {
                     Abs => map(v, $abs),
                     Negative => map(v, $negate),
                     Relu => map(v, |x| x.max(0)),
-                    // Negative numbers. Unsigned numbers are never negative, so 0 - 1 does not wrap.
+                    // Unsigned numbers are never negative, so the subtraction never computes 0 - 1.
                     Sign => map(v, |x| (x > 0) as $t - (x < <$t>::default()) as $t),
                     Ceiling | Floor | RoundHalfToEven | RoundHalfAwayFromZero => v.to_vec(),
                     Clamp { min, max } => {
@@ -161,7 +162,7 @@ macro_rules! integer {
                     _ => {
                         let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();
                         // The OpenVINO runtime rounds to even, wraps negative values of unsigned types, and
-                        // converts NaN to the least number.
+                        // converts NaN to the minimum of the type.
                         let whole = |y: f64| match y.round_ties_even() {
                             y if y < 0.0 && <$t>::MIN == 0 => (y as i64) as $t,
                             y if y.is_nan() => <$t>::MIN,
@@ -282,7 +283,7 @@ mod tests {
         let one = Tensor::scalar(1i32);
         let whole = |op: UnaryOp| op.apply(&one).unwrap().to_i64_vec().unwrap()[0];
         assert_eq!((whole(Sin), whole(Tanh), whole(Exp), whole(Cosh)), (1, 1, 3, 2));
-        // NaN, and values beyond the range of the type, are clamped to it.
+        // NaN becomes the minimum of the type, and results out of range are clamped.
         let ends = Tensor::from_vec(&[3], vec![0i8, -1, 100]).unwrap();
         assert_eq!(Log.apply(&ends).unwrap().to_i64_vec().unwrap(), [-128, -128, 5]);
         assert_eq!(Exp.apply(&ends).unwrap().to_i64_vec().unwrap(), [1, 0, 127]);

@@ -2,7 +2,7 @@
 
 /// A function of one number, with the formula of the OpenVINO operation set.
 #[derive(Copy, Clone, PartialEq, Debug)]
-#[allow(missing_docs)] // The names are the functions.
+#[allow(missing_docs)] // The names explain themselves.
 pub enum UnaryOp {
     Abs,
     Acos,

@@ -87,8 +87,8 @@ pub(super) struct DepthBlock {
     pub terms: Range<usize>,
 }
 
-/// KC, the most terms in a block: a tile of this depth stays in the L1 cache. Summing by blocks also makes
-/// long sums of floats more precise.
+/// KC, the maximum number of terms in a block: a tile of this depth stays in the L1 cache. Summing by blocks
+/// also makes long sums of floats more precise.
 const MAX_DEPTH_BLOCK: usize = 512;
 
 /// The number of terms per block of a sum of `terms`: a multiple of four, because int8 products take four

@@ -49,7 +49,8 @@ impl Lines {
         self.starts[column / self.len] + column % self.len
     }
 
-    /// Splits columns into pieces of up to `most` columns of one line: first column, its offset, length.
+    /// Splits columns into pieces of up to `most` columns of one line. Yields the first column of each piece,
+    /// the offset of that column and the length of the piece.
     fn pieces(&self, columns: Range<usize>, most: usize) -> impl Iterator<Item = (usize, usize, usize)> {
         let mut next = columns.start;
         std::iter::from_fn(move || {
@@ -184,7 +185,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         .unwrap_or_default()
     }
 
-    /// The scratch elements that [`PackedRhs::panels`] needs.
+    /// The number of scratch elements that [`PackedRhs::panels`] needs.
     pub(super) fn scratch_len(&self, panels: usize, rows: usize) -> usize {
         match self.elements {
             Elements::Runs { .. } => panels * (self.width * rows + self.width),
@@ -192,8 +193,9 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         }
     }
 
-    /// Rows `rows` of `depth` of some panels. Unpacked rows are packed into `scratch`: rows far apart in
-    /// memory would evict each other from the cache while every tile reads them.
+    /// The rows `rows` of some panels, which have `depth` rows in all. Unpacked rows are packed into
+    /// `scratch`, because every tile reads them, and rows far apart in memory would evict each other from the
+    /// cache.
     #[inline(always)]
     pub(super) fn panels<'b, I: Instructions>(
         &'b self,

@@ -255,7 +255,8 @@ struct Prefetch {
 }
 
 impl Prefetch {
-    /// Part `part.start` of `part.end` parts of `bytes`, spread over the terms of a block.
+    /// Splits `bytes` into `part.end` equal parts, to prefetch part number `part.start` spread over the terms
+    /// of a block.
     #[inline(always)]
     fn new<T>(at: *const T, bytes: usize, part: Range<usize>, block: &DepthBlock) -> Self {
         let terms = block.terms.len();

@@ -81,15 +81,15 @@ pub(crate) struct CodeFormat {
     pub per_byte: usize,
     /// Codes that share a zero point and a scale.
     pub group: usize,
-    /// Whether codes are integers, with moderate zero points and scales.
+    /// Whether codes are integers, with zero points and scales that [`MatMulAlgorithm::Int8Digits`] supports.
     pub are_integers: bool,
     /// Whether a few instructions convert a code to a float. Bytes in other formats need a table in memory.
     pub decodes_in_registers: bool,
 }
 
-/// The most rows or columns of a narrow product of floats. With two columns, [`MatMulAlgorithm::Tiled`] takes
-/// 1.2 to 1.5 times as long at depth 16 and more than 4 times from depth 256 on; with three columns, 0.7 to
-/// 1.0 times at depth 16.
+/// The maximum number of rows or columns of a narrow product of floats. With two columns,
+/// [`MatMulAlgorithm::Tiled`] takes 1.2 to 1.5 times as long at depth 16 and more than 4 times from depth 256
+/// on; with three columns, 0.7 to 1.0 times at depth 16.
 const NARROW: usize = 2;
 
 /// As [`NARROW`], for sums of at least [`LONG_DEPTH`] terms. With eight columns, [`MatMulAlgorithm::Tiled`]
@@ -100,17 +100,17 @@ const NARROW_IF_LONG: usize = 8;
 /// See [`NARROW_IF_LONG`].
 const LONG_DEPTH: usize = 256;
 
-/// The most rows of floats for [`MatMulAlgorithm::Axpy`], which runs on one thread.
+/// The maximum number of rows of floats for [`MatMulAlgorithm::Axpy`], which runs on one thread.
 /// [`MatMulAlgorithm::Tiled`] takes 2.2 to 5.6 times as long with one row, 1.6 to 2.5 times with three, and
-/// 1.2 to 1.8 times with six, where two threads make up for it.
+/// 1.2 to 1.8 times with six, a difference that a second thread makes up for.
 const AXPY_ROWS: usize = 3;
 
 /// The size of the rows of A and C in a block, in bytes: they fit in the L2 cache. From 256 KiB to 2 MiB, the
 /// times differ by at most 5 %.
 const ROW_BLOCK_BYTES: usize = 1 << 20;
 
-/// The fewest rows in a block. With a B of 64 MiB, blocks of 12 rows take 1.3 times as long and blocks of 24
-/// rows 1.2 times; beyond 48 rows the size makes no difference.
+/// The minimum number of rows in a block. With a B of 64 MiB, blocks of 12 rows take 1.3 times as long and
+/// blocks of 24 rows 1.2 times; beyond 48 rows the size makes no difference.
 const MIN_BLOCK_ROWS: usize = 96;
 
 /// The bytes of codes that [`MatMulAlgorithm::Int8Digits`] multiplies at a time: one vector.
@@ -183,8 +183,8 @@ pub(crate) fn is_narrow(few: usize, depth: usize) -> bool {
     few <= NARROW || (few <= NARROW_IF_LONG && depth >= LONG_DEPTH)
 }
 
-/// The rows of A per block; `None` if one block holds all rows of a thread. In blocks, the rows of C are
-/// still in the cache when they are complete, so applying an epilogue there pays, too.
+/// The rows of A per block; `None` if one block holds all rows of a thread. The finished rows of C in a block
+/// are still in the cache, so it also pays to apply an epilogue block by block.
 pub(crate) fn row_block(rows: usize, depth: usize, columns: usize) -> Option<usize> {
     let height = tile_rows(Isa::best());
     let bytes = depth.saturating_add(columns).saturating_mul(size_of::<f32>()).max(1);
@@ -194,8 +194,8 @@ pub(crate) fn row_block(rows: usize, depth: usize, columns: usize) -> Option<usi
 }
 
 impl CodeFormat {
-    /// Whether rows of `depth` codes can be multiplied in digits: a group is a multiple of a block, or a
-    /// block a multiple of a group.
+    /// Whether [`MatMulAlgorithm::Int8Digits`] supports rows of `depth` codes: a group is a multiple of a
+    /// block, or a block a multiple of a group.
     fn has_digit_layout(&self, depth: usize) -> bool {
         let (block, group) = (DIGIT_BLOCK * self.per_byte, self.group);
         let has_whole_blocks = group.is_multiple_of(block) && group <= MAX_DIGIT_GROUP;
@@ -204,7 +204,7 @@ impl CodeFormat {
         self.are_integers && depth.is_multiple_of(block) && (has_whole_blocks || has_whole_groups)
     }
 
-    /// Whether each group is a multiple of two vectors, which must be longer than the baseline's.
+    /// Whether each group is a multiple of two vectors. Vectors must be longer than in the baseline.
     fn has_register_layout(&self) -> bool {
         let isa = Isa::best();
         self.decodes_in_registers

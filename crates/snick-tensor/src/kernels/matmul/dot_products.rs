@@ -52,8 +52,8 @@ fn contiguous<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
     Cow::Owned(all)
 }
 
-/// The fewest multiply-adds that are worth a thread: fewer than in [`gemm`](crate::kernels::gemm), because
-/// each one reads another element from memory.
+/// The minimum number of multiply-adds per thread. It is lower than in [`gemm`](crate::kernels::gemm),
+/// because each multiply-add reads another element from memory.
 const MIN_THREAD_PRODUCTS: usize = 1 << 16;
 
 /// The dot products of each row of `long` with each row of `few`, row after row.

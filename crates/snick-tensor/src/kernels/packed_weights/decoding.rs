@@ -52,7 +52,7 @@ impl Decoding {
         !matches!(self, Self::Bytes(_))
     }
 
-    /// The codes, if they are integers.
+    /// The format of the codes, if they are integers.
     pub fn integers(&self) -> Option<IntegerCodes> {
         let (bits, is_signed) = match self {
             Self::Nibbles(table) => {

@@ -2,9 +2,9 @@
 //!
 //! **Source.** The bit slicing of fixed-point arithmetic. Each element of the row is rounded to a multiple of
 //! its group's unit, a power of 2 at most 23 bits below the largest element of the group. The multiple is
-//! written in three digits to the base 256, each a signed byte. Products of digits and codes are summed
-//! exactly, four per lane and instruction, so codes are never converted to floats. Only converting the sums
-//! of a group rounds again.
+//! written as three digits in base 256, each a signed byte. Products of digits and codes are summed exactly,
+//! four per lane and instruction, so codes are never converted to floats. Only converting the sums of a group
+//! rounds again.
 //!
 //! **Loop nest**, outer to inner: four rows of weights; spans of codes (one group, or one block of whole
 //! groups); blocks of 64 bytes; rows; digits.
@@ -28,8 +28,8 @@ const DIGITS: usize = 3;
 /// The largest integer that [`DIGITS`] signed digits can hold.
 const LARGEST: f32 = (127 * (1 + (1 << 8) + (1 << 16))) as f32;
 
-/// The allowed range of a group's largest element, of scales and of zero points, unless they are 0: products
-/// within it neither overflow nor underflow.
+/// The allowed range of the largest element of a group, of scales and of zero points. In this range, products
+/// neither overflow nor underflow. 0 is also allowed.
 const BOUNDS: [f32; 2] = [1.0 / (1u64 << 40) as f32, (1u64 << 40) as f32];
 
 /// Weight rows that share each load of digits.

@@ -37,7 +37,7 @@ impl QuantizedMaxPool {
         is_supported.then_some(Self { grid, input: spatial, output, reversal: Vec::new() })
     }
 
-    /// The same pool, with the minimum in some channels.
+    /// The same pool, but taking the minimum in the given channels.
     #[must_use]
     pub fn with_minimum_in(mut self, channels: &[bool]) -> Self {
         let byte = |k: usize, group: &[bool]| if group.get(k) == Some(&true) { u8::MAX } else { 0 };

@@ -19,7 +19,7 @@ pub(super) trait Maximum: Factor {
     /// The maximum of no elements.
     const LOWEST: Self;
 
-    /// Replaces each element by its maximum with the counterpart in `from`.
+    /// Replaces each element by the maximum of the element and its counterpart in `from`.
     fn raise(elements: &mut [Self], from: &[Self]);
 }
 
@@ -83,8 +83,8 @@ impl<T: Maximum> Vectorised for SeparableMax<'_, T> {
             return;
         }
         let taps: Vec<_> = (0..columns.kernel).filter_map(|tap| columns.outputs_inside(tap, width)).collect();
-        // If no window reads beyond its own `width * stride` columns, the rows of a block are stored
-        // consecutively, and each tap is one pass over the block.
+        // If each window reads only its own `stride` columns, rows of maxima need only `width * stride`
+        // columns. They are then stored without gaps, and each tap is one pass over the block.
         let row_len = width.saturating_mul(stride);
         let are_disjoint = row_len <= columns.size
             && taps.iter().all(|(windows, first)| *windows == (0..width) && *first < stride);
