@@ -1,4 +1,4 @@
-//! Bytes and multiplications a second of the kernels that models spend their time in.
+//! Throughput of the kernels in which models spend most of their time, in multiply-adds or bytes per second.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ fn tensor(dims: &[usize]) -> Result<Tensor, TensorError> {
     Tensor::from_vec(dims, (0..len).map(|i: usize| (i % 97) as f32 * 0.01 - 0.5).collect())
 }
 
-/// Products by rows, summed and columns; of a constant right side, whose packed form is remembered, and turned ones.
+/// Products `[m, k] x [k, n]` with a constant, transposed right operand, whose packed form is cached.
 fn products(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("matmul");
     for [m, k, n] in [[1, 1024, 1024], [8, 64, 64], [128, 768, 768], [512, 512, 512]] {
@@ -27,7 +27,8 @@ fn products(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Channels in and out, size of the image, of the kernel, stride.
+/// Convolutions with constant filters, given by input channels, output channels, image size, kernel size and
+/// stride.
 fn convolutions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("convolution");
     for [depth, outputs, size, kernel, stride] in
@@ -62,7 +63,7 @@ fn convolutions(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What goes over every element of an image once.
+/// Kernels that read every element of an image: element-wise functions, reductions, pooling and conversions.
 fn passes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("passes");
     let Ok(image) = tensor(&[1, 64, 112, 112]) else { return };

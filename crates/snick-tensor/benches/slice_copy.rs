@@ -1,4 +1,5 @@
-//! Bytes a second of the strided copy: slices, reversals, transposes and broadcasts made packed.
+//! Throughput of the strided copy that packs slices, reversals, transposes and broadcasts, in bytes per
+//! second.
 
 use std::hint::black_box;
 

@@ -15,7 +15,7 @@ use bytemuck::Pod;
 use self::memory::Memory;
 use crate::TensorError;
 
-/// Smaller buffers are left to the allocator.
+/// Buffers of fewer bytes come from the allocator instead of the pool.
 const SMALL: usize = 1 << 15;
 
 /// A buffer is reused only for requests of at least this fraction of its size, so that a small tensor does
@@ -107,7 +107,7 @@ impl Stock {
 #[derive(Copy, Clone, Default)]
 struct Asked {
     words: usize,
-    /// Whether it is excluded from the memory of the run.
+    /// Whether this is scratch memory, which the limit of the run does not cover.
     is_scratch: bool,
 }
 
@@ -165,7 +165,8 @@ impl Pool {
         InheritedPool(CURRENT.with_borrow(Option::clone))
     }
 
-    /// Runs `work`, without a pool if its result outlives the run and so does not count as its memory.
+    /// Runs `work`. If `stays`, the result outlives the run, so it is allocated outside the pool and does not
+    /// count as memory of the run.
     pub(crate) fn outside_if<R>(stays: bool, work: impl FnOnce() -> R) -> R {
         let _restore = stays.then(|| Restore(CURRENT.take()));
         work()

@@ -94,7 +94,7 @@ const TOO_LARGE: f64 = 2_147_483_648.0;
 trait Source: Copy {
     fn is_zero(self) -> bool;
     fn float(self) -> f64;
-    /// Rounds only once.
+    /// The value as an `f32`, rounded directly: going through `f64` would round integers twice.
     fn float32(self) -> f32;
     /// The low 64 bits of an integer. Floats truncate; see [`Tensor::cast`] for out-of-range values.
     fn bits(self, et: ElementType) -> u64;
@@ -188,12 +188,13 @@ impl Tensor {
     /// Converts elements by the rules of `Convert-1`:
     ///
     /// - Integers to narrower integers wrap.
-    /// - Floats to `i64`, `u64` and `u32` truncate to an `i64`, which saturates and maps `NaN` to 0, then
-    ///   wrap.
+    /// - Floats to `i64` and `u32`, and negative floats to `u64`, truncate to an `i64`, which saturates and
+    ///   maps `NaN` to 0, then wrap. Other floats to `u64` truncate and saturate.
     /// - Floats to other integers truncate to an `i32`, which maps out-of-range values to `i32::MIN` as on
     ///   most processors and in the OpenVINO runtime, then wrap.
     /// - Conversion to `boolean` means "not zero".
-    /// - Conversion to a float rounds once, to nearest even.
+    /// - Conversion to a float rounds once, to nearest even. Only `f8e5m2` is rounded twice, because OpenVINO
+    ///   converts to it through `f16`.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] for strings and `dynamic`.

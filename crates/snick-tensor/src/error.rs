@@ -18,7 +18,7 @@ impl<T: Display> Display for Listed<'_, T> {
     }
 }
 
-/// Why a tensor operation failed. Has no location: the caller adds the layer.
+/// The reason why a tensor operation failed. It names no location: the caller adds the layer.
 ///
 /// ```
 /// use snick_tensor::Tensor;
@@ -53,7 +53,7 @@ pub enum TensorError {
     ElementCount { dims: Box<[usize]>, found: usize },
     #[error("the elements are not packed and aligned in memory; call `contiguous` first")]
     NotContiguous,
-    /// For example from the bytes of a file.
+    /// For example, a tensor over the bytes of a file may contain other values.
     #[error("a boolean element is neither 0 nor 1; read the elements with `to_bools`")]
     NotBoolean,
     #[error("axis {axis} is out of range for rank {rank}")]
@@ -64,7 +64,7 @@ pub enum TensorError {
     SliceOutOfRange { axis: usize, start: usize, len: usize, step: isize, dim: usize },
     #[error("{} is not a permutation of {rank} axes", Listed(order))]
     BadPermutation { order: Box<[usize]>, rank: usize },
-    /// `sentence` has a `{}` for each shape.
+    /// `sentence` contains one `{}` for each of the two shapes.
     #[error("{}", sentence.replacen("{}", &Listed(left).to_string(), 1).replacen("{}", &Listed(right).to_string(), 1))]
     ShapeMismatch { sentence: &'static str, left: Box<[usize]>, right: Box<[usize]> },
     #[error("integer division by zero")]

@@ -123,7 +123,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Splits off the axes before `axis`: the elements of their layout are the starts of the other one.
+    /// Splits the layout into the axes before `axis` and the other axes. Each offset of the first layout is
+    /// the start of one block with the second layout.
     pub fn split(&self, axis: usize) -> (Self, Self) {
         let part = |axes: std::ops::Range<usize>| {
             let (dims, strides) = (self.dims[axes.clone()].into(), self.strides[axes].into());

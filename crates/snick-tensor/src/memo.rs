@@ -43,7 +43,8 @@ struct DerivedTensor {
 }
 
 impl Memo {
-    /// As [`Memo::get`], but returns `None` on the first use: for forms that pay off only when reused.
+    /// As [`Memo::get`], but returns `None` on the first use: for derived data that pays off only when
+    /// reused.
     pub fn get_if_reused<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,
@@ -61,8 +62,9 @@ impl Memo {
         Ok(None)
     }
 
-    /// The form for `purpose` of the view `layout`, kept from its second use on: a model that runs once
-    /// should not pay for memory that is never read again. Forms that other crates derive are kept at once.
+    /// The data derived for `purpose` from the view `layout`. It is kept from its second use on, so that a
+    /// model that runs once does not pay for memory that is never read again. Data that other crates derive
+    /// is kept from its first use on.
     pub fn get<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,

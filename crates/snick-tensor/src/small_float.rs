@@ -59,7 +59,8 @@ impl Format {
 
     /// The code nearest to a magnitude; ties go to the even code.
     fn nearest(&self, magnitude: f64) -> u8 {
-        // Codes are ordered like their values: find the last one that is not greater.
+        // Codes are ordered like their values, so a binary search finds the last code whose value is not
+        // greater.
         let (mut low, mut high) = (0u8, self.largest + 1);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -125,7 +126,7 @@ pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
     match et {
         NF4 => {
             let value = value as f32;
-            // Values ascend, so count the midpoints below.
+            // Levels ascend, so the code is the number of midpoints below the value.
             NF4_LEVELS.windows(2).filter(|pair| value > (pair[0] + pair[1]) / 2.0).count() as u8
         }
         _ if value.is_nan() => 0xff,

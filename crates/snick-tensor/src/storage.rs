@@ -42,7 +42,7 @@ trait Owner: Send + Sync {
         None
     }
 
-    /// The file with these bytes, from its start.
+    /// The path of the mapped file, if these bytes are its whole content.
     fn file(&self) -> Option<&Path> {
         None
     }

@@ -130,7 +130,7 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// A tensor of zero bits: 0, `false` or empty strings.
+    /// A tensor whose bits are all zero: 0, `false` or empty strings.
     ///
     /// # Errors
     /// [`TensorError::TooLarge`], [`TensorError::OutOfMemory`].
@@ -220,8 +220,8 @@ impl Tensor {
 
 /// Constants that kernels read repeatedly.
 impl Tensor {
-    /// The same tensor, packed and aligned, with a cache of derived data such as packed weights, kept from
-    /// their second use on. For tensors that live as long as the model.
+    /// The same tensor, packed and aligned, with a cache for derived data such as packed weights, which are
+    /// kept from their second use on. For tensors that live as long as the model.
     pub fn kept(&self) -> Self {
         let packed = self.contiguous();
         Tensor { storage: packed.storage.clone().kept(), ..packed }

@@ -83,7 +83,7 @@ impl Tensor {
         }
     }
 
-    /// The elements of a `boolean` tensor as bytes, which are zero or nonzero.
+    /// The elements of a `boolean` tensor as bytes: 0 is `false`, any other byte is `true`.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`].

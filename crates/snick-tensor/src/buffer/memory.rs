@@ -9,11 +9,11 @@ use bytemuck::allocation::try_zeroed_vec;
 /// Mapped pages are huge pages if the system supports them. With 4 KiB pages, a model that uses hundreds of
 /// megabytes spends a tenth of its time on address translation, and the system as much on clearing pages.
 ///
-/// Both are aligned to a cache line, so that vectors of that size never straddle two.
+/// Both kinds are aligned to a cache line, so that a vector as long as a line never straddles two lines.
 #[derive(Debug)]
 pub(super) enum Memory {
     Heap {
-        /// More than the used ones.
+        /// The whole allocation, including the words that are skipped for alignment.
         words: Vec<u64>,
         used: Range<usize>,
     },

@@ -36,7 +36,7 @@ pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>
         F64(f64) => F32(f32): |x| x as f32;
         F32(f32) => I32(i32): to_i32;
         F32(f32) => I64(i64): |x| x as i64;
-        // Narrow types wrap.
+        // Narrow integers wrap.
         F32(f32) => I8(i8): |x| to_i32(x) as i8;
         F32(f32) => U8(u8): |x| to_i32(x) as u8;
         F32(f32) => I16(i16): |x| to_i32(x) as i16;

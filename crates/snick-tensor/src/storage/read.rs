@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::Storage;
 
-/// Files of these sizes are read into mapped pages, others to the heap. Small files need few pages, and the
-/// reported size of a very large one may be wrong.
+/// Files of these sizes are read into mapped pages, others to the heap. Small files need few pages, and a
+/// very large reported size may be wrong.
 #[cfg(unix)]
 const IN_PAGES: std::ops::Range<u64> = 1 << 20..1 << 30;
 
