@@ -7,7 +7,7 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 
-/// The sessions of the bodies of each op with bodies.
+/// For each op with bodies, the sessions of its bodies.
 pub(crate) struct Bodies<S>(BTreeMap<NodeId, Vec<Arc<S>>>);
 
 impl<S> Bodies<S> {

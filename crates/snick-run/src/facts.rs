@@ -6,16 +6,16 @@ use snick_ir::{Fact, Graph, InputOrigin, Known, NodeId, OpError};
 use snick_shape::{SymExpr, SymbolId, Symbols};
 use snick_tensor::{ElementType, Listed, Tensor};
 
-/// The values of symbols in a run, which follow from the dims of the inputs.
+/// The values of symbols in a run, determined by the dims of the inputs.
 #[derive(Default)]
 pub(crate) struct SymbolBindings {
     values: HashMap<SymbolId, i64>,
-    /// Dims that are expressions in which several symbols are still unknown, each with its value.
+    /// Dim expressions that contain several unknown symbols, each with its size in the run.
     equations: Vec<(SymExpr, i64)>,
 }
 
 impl SymbolBindings {
-    /// Checks the tensor that is given for a Parameter, and binds the symbols in the Parameter's dims.
+    /// Checks the tensor passed for a Parameter, and binds the symbols in the Parameter's dims.
     pub(crate) fn bind(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
         check_intervals(graph, fact, given)
             .map_err(|(got, expected)| OpError::mismatch("the input", got, expected))?;
@@ -123,7 +123,7 @@ fn agree(known: &Tensor, value: &Tensor) -> bool {
     known == value || (is_float && known.dims() == value.dims() && equal_numbers() == Some(true))
 }
 
-/// A tensor as it is described in messages: `f32[1,3]`.
+/// The type and dims of a tensor for messages, such as `f32[1,3]`.
 fn describe(tensor: &Tensor) -> String {
     format!("{}{}", tensor.element_type(), Listed(tensor.dims()))
 }
@@ -153,8 +153,8 @@ pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t T
     }
 }
 
-/// Checks the type and dims of a tensor against a fact. The error contains the actual and the expected
-/// description.
+/// Checks the type and dims of a tensor against a fact. The error holds descriptions of the tensor and of the
+/// expected value.
 fn check_intervals(graph: &Graph, fact: &Fact, tensor: &Tensor) -> Result<(), (String, String)> {
     let any_type = fact.element_type == ElementType::Dynamic;
     let dims_fit = fact.shape.dims().is_none_or(|dims| {

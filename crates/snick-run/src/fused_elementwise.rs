@@ -1,7 +1,6 @@
 //! Fused element-wise layers. They are evaluated in one pass over memory, and in place if the first layer is
 //! the only reader of its input. A preceding contraction (a matrix multiplication, convolution or similar
-//! layer) belongs to the step, so that the layers can process parts of its output while these parts are in
-//! the cache.
+//! layer) is part of the same step, so that its output can be processed in parts that are still in the cache.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
@@ -18,8 +17,8 @@ pub(crate) struct FusedLayers {
     pub(crate) layers: Vec<FusedLayer>,
 }
 
-/// A contraction, such as a convolution, that may be faster together with the layers after it. Its inputs are
-/// the last operands of the step.
+/// A contraction, such as a convolution, whose output the fused layers process. Its inputs are the last
+/// operands of the step.
 pub(crate) struct FusedProduct {
     pub(crate) node: NodeId,
     /// The slot of its output.
@@ -39,7 +38,7 @@ pub(crate) struct FusedLayer {
     pub(crate) stage: Stage<usize>,
 }
 
-/// Checks the output of a layer in this slot against its facts.
+/// Checks the output of a layer, which belongs in the given slot, against its facts.
 pub(crate) type Check<'a> = dyn Fn(NodeId, usize, &Tensor) -> Result<(), Located> + 'a;
 
 /// Computes the output of `node`, the last of the layers. The last operand is the input of the first layer;
@@ -80,7 +79,7 @@ pub(crate) fn evaluate(
     let Some(mut value) = value else {
         return Err(graph.located(node, OpError::NotConnected { port: 0 }));
     };
-    // For a single layer, this is only faster if it computes in place.
+    // A single layer is only worth fusing if it can compute in place.
     if check.is_none()
         && (stages.len() > 1 || value.is_exclusive())
         && let Some(fused) = FusedElementwise::new(&value, &stages)

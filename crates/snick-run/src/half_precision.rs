@@ -1,5 +1,5 @@
-//! Computes values that are declared as f16 or bf16 in f32, and rounds them where they leave the run, like
-//! the OpenVINO runtime. Thus no precision is lost between layers.
+//! Computes in f32 where a model declares f16 or bf16, and rounds values that leave the run, as the OpenVINO
+//! runtime does. Thus no precision is lost between layers.
 
 use snick_ir::{Graph, Op, OpError, OpTraits};
 use snick_tensor::{ElementType, Tensor};
@@ -57,16 +57,16 @@ impl HalfPrecision {
         self.declared.get(slot).copied().flatten()
     }
 
-    /// The type to which an op needs a slot to be converted, if any. Most ops compute in f32. An op that
-    /// passes values to bodies, to variables or out of the run reads the declared type. An op that only moves
-    /// elements reads any type, so that views stay views.
+    /// The type to which the value of a slot is converted before an op reads it; `None` if the value is not
+    /// converted. Most ops read f32. An op that passes values to bodies, to variables or out of the run reads
+    /// the declared type. An op that only moves elements reads any type, so that views stay views.
     pub(crate) fn read_as(&self, op: &Op, slot: usize) -> Option<ElementType> {
         let declared = self.declared(slot)?;
         match op {
             op if op.has(OpTraits::MOVES_ELEMENTS) => None,
             op if op.has(OpTraits::BOUNDARY) => Some(declared),
-            // Rounds to the declared type first, as the model says: rounding only once could differ by a
-            // whole step of the small type.
+            // Rounds to the declared type first, as the model does: rounding only once could change the
+            // result by one unit in the last place of the small type.
             Op::Convert(op) if is_small_float(op.destination_type) => Some(declared),
             _ => Some(ElementType::F32),
         }

@@ -49,7 +49,7 @@ impl Step {
         !matches!(&self.kind, StepKind::Quantized(step) if step.returns_codes())
     }
 
-    /// The op that evaluates the step, if the step is a single layer.
+    /// The specialized op of the step, or otherwise the op of its node.
     pub(crate) fn op<'s>(&'s self, graph: &'s Graph) -> &'s Op {
         match &self.kind {
             StepKind::Specialized(op) => op,

@@ -40,7 +40,7 @@ pub struct Progress<'a> {
     pub layers: usize,
     /// The layer.
     pub node: NodeId,
-    /// The outputs of the layer, with f16 and bf16 as f32. Empty if the layer is not finished, failed,
+    /// The outputs of the layer, with f16 and bf16 as f32. Empty if the layer is still running, has failed,
     /// depends on a failed layer, or was only computed as codes.
     pub values: &'a [Tensor],
 }

@@ -24,7 +24,7 @@ pub(crate) struct Terms(Vec<Term>);
 /// An i64 that is computed from other terms.
 pub(crate) enum Term {
     Fixed(i64),
-    /// An element of an input of the step, which is a scalar or vector.
+    /// An element of an input of the step; the input is a scalar or vector.
     Element {
         port: usize,
         at: usize,

@@ -1,9 +1,10 @@
-//! Adds the substitutes of a session to its graph, next to the layers that they replace, so that a check can
-//! execute both.
+//! Adds the optimized steps of a session to its graph, next to the layers that they replace, so that a check
+//! can execute both and compare their values.
 //!
-//! A step that does not simply evaluate the op of its node becomes a custom op that runs the step. This op
-//! reads the values of the model instead of the outputs of other steps, so that each step is checked
-//! separately: values are quantized again, and folded constants have claims of their own.
+//! A step that does not simply evaluate the op of its node becomes a custom op that runs the step. Where
+//! possible, this op reads the values that the model computes, not the outputs of other optimized steps, so
+//! that each step is checked separately. For steps that read codes, these values are quantized again. Each
+//! folded constant has its own claim.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use snick_tensor::kernels::Quantizer;
 use crate::plan::{Operand, Step, StepKind, slots};
 use crate::session::Session;
 
-/// A graph of a session, together with its substitutes.
+/// A graph of a session, together with the layers that replace some of its layers in a run.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -111,8 +112,8 @@ struct Builder<'s> {
     claims: Vec<Substitution>,
     /// For each slot that holds a value of the model: the value.
     values: Vec<Value>,
-    /// For each slot without a value of the model: the value that holds it, and the model values that it
-    /// depends on.
+    /// For each slot that holds something else, such as codes: the added value that equals it, and the model
+    /// values from which it is computed.
     made: HashMap<usize, (Value, Vec<Value>)>,
 }
 

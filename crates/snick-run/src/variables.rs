@@ -115,7 +115,7 @@ impl Variables {
     }
 }
 
-/// What a ReadValue declares about its variable.
+/// The type and shape that a ReadValue declares for its variable.
 struct Declared {
     element_type: ElementType,
     dims: Option<Vec<Interval>>,

@@ -1,8 +1,8 @@
 //! Lets dynamic slices compute their own start, length and step.
 //!
-//! In a graph, separate layers read axis sizes and list elements, clamp them and compute with them, although
-//! each takes only a few machine instructions. A slice reads the index lists and computes the rest itself.
-//! Steps that have no other readers are removed.
+//! A model computes the operands of a dynamic slice in separate layers, which read axis sizes and list
+//! elements, clamp them and do arithmetic with them. Each layer takes only a few machine instructions, so the
+//! slice reads the original lists and computes the rest itself. Steps that have no other readers are removed.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use snick_tensor::kernels::{BinaryOp, CompareOp};
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::slice_numbers::{SliceNumbers, Term, TermId, Terms};
 
-/// Maximum nesting depth of terms. Below it, a term reads the output of a layer.
+/// Maximum nesting depth of terms. Beyond it, a term reads the output of a layer instead of computing it.
 const DEEPEST: usize = 64;
 
-/// A function of i64 that wraps as in the Arithmetic op; `None` for functions that do not occur in ranges.
+/// The wrapping i64 function of an Arithmetic op; `None` for functions that slice operands do not use.
 fn wrapping(function: BinaryOp) -> Option<fn(i64, i64) -> i64> {
     match function {
         BinaryOp::Add => Some(i64::wrapping_add),

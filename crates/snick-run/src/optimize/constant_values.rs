@@ -1,4 +1,4 @@
-//! Values that a few layers compute from constants. They are available before constants are folded.
+//! Computes values that a few layers derive from constants, for passes that run before constants are folded.
 
 use snick_ir::{Graph, NodeId, Op, Value};
 use snick_tensor::{ElementType, Tensor};
@@ -6,7 +6,7 @@ use snick_tensor::{ElementType, Tensor};
 use crate::half_precision::HalfPrecision;
 use crate::plan::Plan;
 
-/// Maximum number of layers between a constant and the value.
+/// Maximum number of layers between a constant and the computed value.
 const MAX_LAYERS: usize = 4;
 
 /// Computes the scales, zero points and ranges of quantized weights and values.

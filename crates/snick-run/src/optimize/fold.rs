@@ -10,11 +10,11 @@ use crate::facts::{SymbolBindings, check_values};
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
 
-/// Memory in bytes that a folded value may always take.
+/// Bytes that the outputs of a folded step may take in addition to [`GROWTH`] times the size of its inputs.
 const SMALL: usize = 1 << 20;
 
-/// How many times the memory of its inputs a folded value may take. For example, 4-bit weights grow when
-/// converted to floats.
+/// How many times larger than its inputs the outputs of a folded step may be. For example, 4-bit weights grow
+/// when they are converted to floats.
 const GROWTH: usize = 8;
 
 /// Memory in bytes that all folded values together may take, in addition to [`GROWTH`] times the memory of
@@ -86,7 +86,7 @@ fn fixed_outputs(
     if matches!(step.kind, StepKind::Packed(_) | StepKind::Quantized(_)) {
         return None;
     }
-    // Evaluated as in the run, so that ties are broken in the same way.
+    // Uses the op that the run would use, so that ties are broken in the same way.
     let op = step.op(graph);
     let values = match op {
         // Not checked against its fact: inference took the fact from this value, and a scan of large weights
@@ -124,8 +124,8 @@ fn fixed_outputs(
     fits.then_some(values)
 }
 
-/// Whether a Reshape has both -1 and 0 in its target. Inference resolves -1 because data and target are
-/// static, but evaluation does not know this and fails.
+/// Whether a Reshape of empty data has both -1 and 0 in its target. Evaluation fails, because any size fits
+/// in place of -1, but inference may know the output shape.
 fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     let facts: Vec<_> = graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
     let [Some(data), Some(target)] = facts.as_slice() else { return false };
@@ -133,8 +133,8 @@ fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     is_ambiguous && data.shape.as_static().is_some_and(|dims| dims.contains(&0))
 }
 
-/// A static shape that was inferred. It is right in every run, because the inputs of a run are checked
-/// against it.
+/// The output of a ShapeOf, if it was inferred. It is right in every run, because the inputs of a run are
+/// checked against the inferred shapes.
 fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     let fact = &graph.node(node).outs().first()?.fact;
     let sizes = fact.ints()?;
@@ -142,7 +142,8 @@ fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     Some(vec![sizes.cast(fact.element_type).ok()?])
 }
 
-/// Whether the outputs are known to be not much larger than the inputs, and fit in the budget.
+/// Whether the outputs fit in the budget and are not much larger than the inputs. If their sizes are unknown,
+/// the inputs must be small.
 fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor], budget: usize) -> bool {
     let before: usize = inputs.iter().map(Tensor::size_in_bytes).sum();
     let after = graph.node(node).outs().iter().try_fold(0usize, |sum, out| {

@@ -12,8 +12,8 @@ use snick_tensor::kernels::{ElementFunction, Stage};
 use crate::fused_elementwise::{FusedLayer, FusedLayers, FusedProduct};
 use crate::plan::{Plan, Step, StepKind};
 
-/// Fuses the element-wise steps of a plan. The last operand of a fused step is the input of its first layer.
-/// The other inputs come before it, in the order of the layers.
+/// Fuses the element-wise steps of a plan. The last operand of a fused step is the input of its first layer;
+/// the other inputs precede it, in the order of the layers.
 pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     let readers = plan.readers();
     // For each slot: the fused step whose output it is.
@@ -21,7 +21,7 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
     for mut step in std::mem::take(&mut plan.steps) {
         if let Some((function, ports)) = fusable(graph, &step) {
-            // A port that reads the output of a fused step that no other step reads.
+            // A port whose input is the output of a fused step, if no other step reads this output.
             let continued = ports.iter().find_map(|&port| {
                 let slot = step.operands[port].slot()?;
                 let own = step.operands.iter().filter(|operand| operand.slot() == Some(slot)).count();
@@ -41,7 +41,7 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     plan.steps = steps.into_iter().flatten().collect();
 }
 
-/// Merges contractions into fused steps, if a fused step is the only reader.
+/// Merges each contraction into the fused step that reads its output, if there is no other reader.
 fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Option<Step>]) {
     // For each slot: the contraction that computes it.
     let mut products: Vec<Option<usize>> = vec![None; plan.slots];
@@ -61,7 +61,7 @@ fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Opt
     }
 }
 
-/// Whether a step is a contraction that may be faster together with the layers after it.
+/// Whether a step is a contraction that can be fused with the layers after it.
 fn is_product(graph: &Graph, step: &Step) -> bool {
     let is_op = matches!(step.kind, StepKind::Op | StepKind::Specialized(_));
     is_op && !step.is_checked && step.outs == 1 && step.op(graph).has(OpTraits::CONTRACTION)
@@ -104,8 +104,8 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usi
     (are_float && !ports.is_empty()).then_some((function, ports))
 }
 
-/// Fuses `step` with `before`, whose output it reads at `port`. Without `before`, makes `step` a fused step
-/// by itself.
+/// Fuses `step` with `before`, whose output it reads at `port`. Without `before`, turns `step` into a fused
+/// step of one layer.
 fn fused(before: Option<Step>, step: Step, function: ElementFunction, port: usize) -> Step {
     let value = step.operands[port];
     let (mut fused, mut operands, first) = match before {

@@ -21,7 +21,7 @@ use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::quantized_step::QuantizedStep;
 
-/// Minimum number of multiplications for which this is worthwhile.
+/// Minimum number of multiplications for which computing on codes is worthwhile.
 const FEW_PRODUCTS: usize = 1 << 16;
 
 /// Replaces the convolutions that can be computed on codes, and the FakeQuantizes before and after them.
@@ -91,9 +91,9 @@ impl Found {
 
 struct Computed {
     kind: QuantizedStep,
-    /// The pool after it.
+    /// The MaxPool fused with the step, if any.
     pool: Option<QuantizedMaxPool>,
-    /// The layers whose codes it reads.
+    /// The layers whose codes the step reads.
     inputs: Vec<NodeId>,
 }
 
@@ -190,7 +190,8 @@ impl<'a> Search<'a> {
         quantizer.is_increasing().then(|| quantizer.clone())
     }
 
-    /// The layer that computes an input of another layer, if its output is quantized.
+    /// The layer that computes an input, with the quantizer of its output; `None` if the output is not
+    /// quantized.
     fn quantized(&self, node: NodeId, port: usize) -> Option<(NodeId, &Arc<Quantizer>)> {
         let input = self.graph.node(node).input(port)?.node;
         Some((input, self.quantizers.get(&input)?))
@@ -316,8 +317,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The constant that a step combines with a slot, with one number per channel. A slope that is a vector
-    /// has one element per channel.
+    /// The constant that a step combines with the value in a slot, if it broadcasts to one number per
+    /// channel. PReLU aligns a one-dimensional slope with the channels.
     fn by_channel(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
         let mut constant = self.constants.floats(step.node, port, &mut Vec::new())?;
@@ -362,7 +363,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A pool before a factor for each channel, behind it: where that is negative, the greatest value becomes the least.
+/// Moves a MaxPool behind a multiplication by one factor per channel. A negative factor reverses the order of
+/// the elements, so the pool takes the minimum in these channels.
 fn minimum_where_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: usize) -> QuantizedMaxPool {
     let factors = factors.broadcast_to(&[1, channels, 1, 1]).and_then(|factors| factors.to_f32_vec());
     let is_negative: Vec<bool> = factors.unwrap_or_default().iter().map(|&factor| factor < 0.0).collect();
@@ -588,7 +590,7 @@ mod tests {
         // There is a scale per input channel.
         let by_channel = weights("w", &[8, 8, 3, 3]).replace("f32[8, 1, 1, 1]", "f32[8, 1, 1]");
         assert_eq!(on_codes(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
-        // The filters have a single channel, and the padding is not a level.
+        // Each group has a single channel, and the range has no level at 0, the value of the padding.
         let odd = quantize("a", "x", [-2.0, 2.0]);
         let filters = weights("w", &[8, 1, 1, 3, 3]);
         let grouped = conv(1).replace("Convolution", "GroupConvolution");

@@ -46,8 +46,8 @@ pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfP
     }
 }
 
-/// The input of a layer that may be packed weights: the matrix `[N, K]` of a MatMul that transposes it, or
-/// the table of a row lookup.
+/// The input of a layer that may hold packed weights: the matrix `[N, K]` that a MatMul transposes, or the
+/// table of a row lookup.
 fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
     let has_known_type = |port| {
         let fact = graph.fact(graph.node(node).input(port)?)?;

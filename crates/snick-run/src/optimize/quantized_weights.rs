@@ -1,4 +1,4 @@
-//! Quantized weights: bytes, which layers of the model unpack.
+//! Finds quantized weights: constant codes, and the layers that unpack them.
 
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::ops::source::constant::Constant;
@@ -13,7 +13,7 @@ use crate::half_precision::HalfPrecision;
 pub(super) struct QuantizedWeights {
     pub codes: Tensor,
     form: OwnedUnpacking,
-    /// The layers that unpack them.
+    /// The layers that unpack the codes.
     pub layers: Vec<NodeId>,
 }
 
@@ -65,7 +65,8 @@ impl QuantizedWeights {
             matches!(op(at), Op::Convert(op) if half_precision.computes_in_f32(op.destination_type));
         let source = input(at)?;
         let Op::Const(Constant::Here(codes)) = op(source) else { return None };
-        // One number per filter, and not along another axis that has the same size.
+        // Requires one number for all filters or one per filter. A tensor of lower rank would be aligned with
+        // the last axes, even if its length equals the number of filters.
         let is_by_filter = |tensor: &Tensor| tensor.len() == 1 || tensor.rank() == codes.rank();
         if !is_float || !form.tensors().all(is_by_filter) {
             return None;
@@ -74,7 +75,7 @@ impl QuantizedWeights {
         Some(QuantizedWeights { codes: codes.reshape(&dims).ok()?, form, layers })
     }
 
-    /// The filters that consist of these weights.
+    /// The weights as the filters of a convolution.
     pub(super) fn filters(&self) -> QuantizedFilters<'_> {
         let unpacking = match &self.form {
             OwnedUnpacking::Scale { zeros, scales } => Unpacking::Scale { zeros: zeros.as_ref(), scales },

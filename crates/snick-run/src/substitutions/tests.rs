@@ -1,5 +1,5 @@
-//! Checks each kind of step, and that a wrong step is detected: the tests plant the plan of a graph that
-//! differs in one number.
+//! Checks each kind of step, and that a wrong step is detected: the tests give a session the plan for a graph
+//! that differs in one place.
 
 use snick_ir::{infer, text};
 use snick_pass::Checker;
@@ -32,7 +32,7 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     assert!(found.contains(&by) && refuted == 0, "{found:?}, {refuted} refuted");
     let mut planted = session(&right);
     let other = session(&wrong);
-    // The plan refers to the layers of its own graph by id.
+    // The plan refers to nodes by id, and the ids of the two graphs may differ.
     let [ids, own] = [&other, &planted].map(|session| session.graph.order().unwrap());
     let own_of: HashMap<NodeId, NodeId> = ids.into_iter().zip(own).collect();
     planted.plan = other.plan;
