@@ -90,7 +90,7 @@ pub(crate) struct State {
 }
 
 /// The loop-carried values of a TensorIterator or a Loop, for formats whose loops must list them all: values
-/// with a back edge, and values whose last iteration is an output.
+/// with a back edge, and values that the op outputs after the last iteration.
 pub(crate) struct States {
     pub(crate) list: Vec<State>,
     /// The first state of each Parameter.

@@ -10,8 +10,8 @@ use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Graph, Op, OpError, Value};
 use snick_tensor::ElementType;
 
-/// Moves a Convert from half floats above the layer that it reads, if that layer computes or moves weights
-/// and only the Convert reads it.
+/// Moves a conversion of half floats to a wider type above the layer that computes these half floats, if that
+/// layer computes or moves weights and has no other reader.
 pub(crate) const RULE: Rule = Rule::exact("decompress-in-wide-type", decompress).may_round_within(1e-5, 0.0);
 
 /// Maximum number of layers between a constant and the decompressed weights.
@@ -28,7 +28,8 @@ fn decompress(p: &mut Patch) -> Result<RewriteResult, OpError> {
     let op = p.op_of(x).clone();
     let mut inputs = p.inputs_of(x)?;
     if let Op::Convert(_) = op {
-        // Other types are left alone: half floats cannot hold them exactly, so the inner conversion rounds.
+        // Merges two conversions only if the first one, to f16, is exact. Otherwise it rounds, and must be
+        // kept.
         let from = p.element_type(inputs[0])?;
         return match half == ElementType::F16 && is_exact_in_f16(from) {
             true => p.add_op(Convert { destination_type: wide }, &inputs).map(RewriteResult::one),

@@ -216,7 +216,7 @@ impl Writer {
     }
 }
 
-/// Every axis of data with dims `dims`, with the slice of that axis.
+/// For each axis of data with dims `dims`: its size, and the slice along it, which may be the whole axis.
 fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpError> {
     let mut axes: Vec<(i64, AxisSlice)> = Vec::with_capacity(dims.len());
     for &dim in dims {

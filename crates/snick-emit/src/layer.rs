@@ -114,7 +114,7 @@ impl<'g> Layer<'g> {
         self.len() > 0 && self.node.op().traits().is_foldable() && (0..self.len()).all(is_known)
     }
 
-    /// The outputs, computed now; `None` unless all inputs are constants.
+    /// The outputs, evaluated while the model is written; `None` unless all inputs are constants.
     pub(crate) fn evaluated(&self) -> Option<Vec<Tensor>> {
         if !self.is_constant() {
             return None;

@@ -22,8 +22,8 @@ impl Refusals {
     /// they are used.
     ///
     /// # Errors
-    /// The error of inference for the first layer that cannot run, because known values may contradict each
-    /// other.
+    /// The first error of inference: a layer may be unable to run, for example because known values
+    /// contradict each other.
     pub(crate) fn legalize(
         graph: &mut Graph,
         target: &Target,

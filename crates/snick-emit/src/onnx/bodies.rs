@@ -194,7 +194,7 @@ fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     first(e, truth, fact)
 }
 
-/// The first element of a vector as a scalar. Even a vector of unknown length has one.
+/// The first element of a vector as a scalar. A vector of unknown length is assumed not to be empty.
 fn first(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     match fact.shape.dims() {
         Some([]) => Ok(name),
@@ -261,8 +261,8 @@ fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     Ok(e.node("Div", &[length, step], vec![]))
 }
 
-/// An initial value for a state that every iteration writes before it reads it. A loop without iterations
-/// returns this value, so its sizes must be allowed for the state.
+/// The initial value of a state that every iteration writes before it reads it. A loop without iterations
+/// returns this value, so its sizes lie within the inferred intervals of the state.
 fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
     let fact = body.fact(body.returned(result));
     let dims = fact.shape.dims().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
@@ -324,8 +324,8 @@ fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize
     }
     let all = e.node.outs().get(port).and_then(|out| out.fact.shape.dims()?.get(axis));
     let is_empty = all.and_then(SymExpr::as_const) == Some(0);
-    // The link may declare another part size than the body computes. A stack from a loop without iterations
-    // may have any sizes.
+    // Uses the part size that the body computes, because the link may declare a different one. Excludes empty
+    // outputs, because the stack of a loop without iterations may have any sizes.
     if dims[axis].as_const() == Some(1) && !is_empty {
         let single = e.vector(&[axis as i64 + 1])?;
         return Ok(e.node("Squeeze", &[whole, single], vec![]));

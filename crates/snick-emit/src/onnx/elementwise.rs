@@ -139,7 +139,7 @@ fn select(e: &mut Emitter) -> Result {
     e.last("Or", &[then, otherwise], vec![])
 }
 
-/// Booleans need another operator than integers.
+/// ONNX has separate operators for booleans and for integers.
 fn bitwise(e: &mut Emitter, op: &str, of_booleans: &str) -> Result {
     let boolean = e.element_type(0)? == ElementType::Boolean;
     e.last(if boolean { of_booleans } else { op }, &e.inputs(), vec![])

@@ -219,7 +219,7 @@ fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     e.last_port(1, "Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
 }
 
-/// Casts indices and counts: their types are attributes of the layer, but i64 in ONNX.
+/// Casts indices and counts from i64 to the types that the attributes of the layer select.
 fn unique(e: &mut Emitter, op: &Unique) -> Result {
     let mut attrs = vec![int("sorted", i64::from(op.sorted))];
     if e.len() > 1 {

@@ -122,7 +122,8 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
     e.last("Pad", &[y, zeros], vec![])
 }
 
-/// The attributes for padding that depends on the size of the data, which the runtime computes.
+/// The attributes that let the runtime compute the padding from the output shape, because the size of the
+/// data is unknown.
 fn padding_by_output_shape(
     e: &Emitter,
     transposed: &TransposedSliding,

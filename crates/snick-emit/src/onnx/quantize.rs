@@ -54,8 +54,8 @@ fn fake_quantize(e: &mut Emitter, levels: i64) -> Result {
     e.last("DequantizeLinear", &[integers, to, zero_point], axis)
 }
 
-/// Unsigned integers that represent the levels of a FakeQuantize: scales and zero points, one for all data or
-/// one per index of an axis.
+/// The scales and zero points with which QuantizeLinear and DequantizeLinear compute a FakeQuantize: one of
+/// each for all data, or one per index of an axis.
 struct Code {
     axis: Option<i64>,
     /// The scales of QuantizeLinear.
@@ -66,9 +66,10 @@ struct Code {
 }
 
 impl Code {
-    /// Requires as many levels as an integer type has values, and zeros of the input and output ranges at the
-    /// same, even level: halves are rounded to even before the zero point is added. Also requires input steps
-    /// that are powers of 2, so that the layer and ONNX agree on data halfway between two levels.
+    /// Returns `None` if ONNX would compute something else. The number of levels must be the number of values
+    /// of an integer type. The input and output ranges must have the same zero point, which must be even,
+    /// because ONNX rounds halves to even before it adds the zero point. Input steps must be powers of 2, so
+    /// that the layer and ONNX agree on data halfway between two levels.
     fn find(e: &Layer, levels: i64) -> Result<Option<Self>, OpError> {
         let integers = match levels {
             256 => ElementType::U8,

@@ -1,4 +1,4 @@
-//! Writes Interpolate as Resize where both compute the same result. All other layers are decomposed.
+//! Writes Interpolate as Resize where both compute the same result. Other Interpolates are decomposed.
 
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize};
 use snick_ir::ops::nn::scale::Scale;
@@ -40,7 +40,7 @@ struct Resize {
 }
 
 impl Resize {
-    /// `None` if Resize would compute another result, or if ONNX Runtime would fail.
+    /// Returns `None` if Resize would compute a different result, or if ONNX Runtime would fail.
     fn of(layer: &Layer, op: &Interpolate) -> Option<Self> {
         let coordinates = op.coordinate_transformation_mode;
         // Operator set 13 removed `tf_half_pixel_for_nn` from Resize.
@@ -176,8 +176,8 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
         return e.vector(&all);
     }
     let shape = e.shape(&e.input(0)?);
-    // Groups adjacent axes: whether they are resized, and the range of their entries in `sizes` or in the
-    // shape.
+    // Runs of adjacent axes with consecutive entries in the same list: `sizes` if the axes are resized, the
+    // shape of the data otherwise.
     let mut runs: Vec<(bool, std::ops::Range<usize>)> = Vec::new();
     for axis in 0..rank {
         let (is_resized, entry) = match plan.axes.iter().position(|&resized| resized == axis) {

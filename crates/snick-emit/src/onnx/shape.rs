@@ -163,8 +163,8 @@ fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
     e.last("Not", &[some], vec![])
 }
 
-/// A 0 in the target either copies the size of the input or means an empty axis; an attribute of ONNX selects
-/// which.
+/// A 0 in the target either copies the size of the input or means an empty axis. The attribute `allowzero`
+/// selects the meaning.
 fn reshape(e: &mut Emitter, copies: bool) -> Result {
     let zeros = e.known(1).is_none_or(|sizes| sizes.contains(&0));
     let x = e.input(0)?;

@@ -1,8 +1,8 @@
 //! The slice family: Slice-8, StridedSlice with known bounds, Split.
 //!
-//! ONNX clamps bounds as the IR does, so they are written unchanged, although the inputs are in another
-//! order. There is one exception: runtimes read the largest integer as "no bound", even as the end of a
-//! backward slice.
+//! ONNX clamps bounds as the IR does, so bounds are written unchanged; only the order of the inputs differs.
+//! There is one exception: runtimes read the largest integer as "no bound", even as the end of a backward
+//! slice.
 
 use snick_ir::ops::StridedSlice;
 use snick_ir::ops::slice::axis_range::AxisRange;

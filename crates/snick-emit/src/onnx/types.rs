@@ -45,10 +45,10 @@ pub(super) const PADDED: &[TypeGap] = &[(&[I16, U16], Some(I32)), INT4_IN_I32, N
 /// The operator selects and clamps numbers of 8, 32 and 64 bits, except u64.
 pub(super) const SELECTED: &[TypeGap] = &[(&[I16, U16], Some(I32)), (&[U64], Some(I64))];
 
-/// The comparison does not support 16-bit numbers.
+/// The comparison does not support 16-bit integers.
 pub(super) const SHORT_IN_I32: &[TypeGap] = &[(&[I16, U16], Some(I32))];
 
-/// The operator supports neither 16-bit numbers nor types of 4 and 8 bits.
+/// The operator does not support bf16, integers of 4 and 16 bits, and 8-bit floats.
 pub(super) const CLAMPED: &[TypeGap] =
     &[(&[BF16], Some(F32)), (&[I16, U16], Some(I32)), (&[I4, U4], None), NO_SMALL_FLOATS];
 

@@ -48,7 +48,7 @@ pub(super) fn sliding(
     Ok(attrs)
 }
 
-/// The padding that makes the output as large as the data divided by the stride.
+/// The explicit padding with which the output is as large as the data divided by the stride, rounded up.
 fn same_pads(e: &Emitter, windows: &Windows, kernel: Option<&[i64]>) -> Result<Attribute> {
     let kernel = kernel.ok_or_else(|| OpError::unsupported("windows of unknown size"))?;
     let dims = e.fact(0)?.shape.dims();

@@ -16,7 +16,7 @@ use snick_tensor::ElementType;
 use super::{LayerIds, Writer};
 use crate::legalized::NO_OPERATOR;
 
-/// Metadata elements with these names belong to a part of the layer and are not written separately.
+/// Metadata with these names extends an element of the layer, so it is not written as an element of its own.
 const PARTS: [&str; 4] = ["layer", "data", "input", "output"];
 
 impl Writer {

@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// If such a Loop were written, the runtime would return empty states.
+    /// The runtime would return empty states for a Loop that does not iterate.
     #[test]
     fn a_loop_whose_condition_is_false_at_first_is_its_initial_value() {
         let of = |starts: u8| {

@@ -244,7 +244,7 @@ fn corner_samples(
                 let middle = e.times(&both, 0.5)?;
                 e.times(&middle, end)?
             } else if i + 1 == bins {
-                // Not computed from the step, because rounding could move it outside the region.
+                // Uses the end itself, because rounding could move a computed position outside the region.
                 e.times(last, end)?
             } else {
                 let length = e.same("subtract", &[last, first]);
@@ -309,7 +309,7 @@ fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Re
     for end in ends {
         let near = e.same("round_nearest_afz", &[end]);
         let near = e.convert(&near, ElementType::I64);
-        // Clamps so that products with the number of bins stay exact.
+        // Clamps so that products with the number of bins do not overflow.
         let bound = (1_i64 << 40) as f64;
         whole.push(e.within(&near, -bound, bound)?);
     }

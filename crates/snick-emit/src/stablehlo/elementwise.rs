@@ -120,7 +120,8 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
 }
 
 fn convert(e: &mut Emitter, to: ElementType) -> Result {
-    // Constants are converted before the run. At run time, snick saturates on overflow and XLA does not.
+    // On overflow, snick saturates, but XLA does not. Most conversions of constants are evaluated before and
+    // do not get here.
     if is_low_bit(to) {
         return Err(OpError::unsupported(format!("the element type {to}")));
     }

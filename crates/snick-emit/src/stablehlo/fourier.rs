@@ -23,7 +23,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Maximum number of elements in such a matrix.
+/// Maximum number of elements in a matrix of cosines or sines.
 const MAX_MATRIX: usize = 1 << 22;
 
 /// The real and imaginary parts of a value.
@@ -32,8 +32,8 @@ struct Complex {
     im: Option<Operand>,
 }
 
-/// The axes of the transform and the signal size along each of them. By default, these are the sizes of the
-/// data, `own`.
+/// The axes of the transform, and the signal size along each of them, which defaults to the size of the data,
+/// `own`.
 fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError>) -> Signal {
     let axes = e.fixed(1, "the axes of a transform")?;
     let axes = axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));

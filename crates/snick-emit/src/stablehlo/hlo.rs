@@ -1,4 +1,4 @@
-//! A StableHLO function as data: emitters build it, the partitioner reads it, and `print.rs` spells it.
+//! A StableHLO function as data: emitters build it, the partitioner reads it, and `print.rs` prints it.
 
 use super::literal::Literal;
 use super::precision::Precision;
@@ -46,7 +46,7 @@ pub(super) struct Op {
     pub(super) regions: Vec<Region>,
 }
 
-/// What an operation computes, with its attributes. Attributes that only the printer needs are text.
+/// The kind of an operation with its attributes. Attributes that only the printer needs are text.
 #[derive(Clone, Debug)]
 pub(super) enum OpKind {
     /// An element-wise operation on values of one type.
@@ -73,7 +73,7 @@ pub(super) enum OpKind {
     Slice(Vec<[usize; 3]>),
     /// Contracts; holds the axes of both operands.
     DotGeneral { batch: [Vec<usize>; 2], contracting: [Vec<usize>; 2], precision: Precision },
-    /// Gathers windows of the first operand. The last axis of the second holds the entries of one index.
+    /// Gathers windows of the first operand. The last axis of the second operand holds the index vectors.
     Gather(Gather),
     /// Reduces axes with an element-wise operation.
     Reduce { combine: &'static str, axes: Vec<usize> },
@@ -92,7 +92,7 @@ pub(super) struct Gather {
     pub(super) offset: Vec<usize>,
     /// Data axes that the window drops.
     pub(super) collapsed: Vec<usize>,
-    /// Data axes that the entries of an index refer to.
+    /// Data axes that the elements of an index vector refer to.
     pub(super) indexed: Vec<usize>,
     /// Sizes of the window; `None` if they are an operand.
     pub(super) sizes: Option<Vec<usize>>,

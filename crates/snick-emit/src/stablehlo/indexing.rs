@@ -80,8 +80,8 @@ fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     e.give(0, y)
 }
 
-/// The last axis of the indices contains the leading entries of an index, excluding batch axes. The window
-/// covers the remaining axes.
+/// The last axis of the indices holds index vectors for the leading axes of the data after the batch axes.
+/// The window covers the remaining axes.
 fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let batch = op.batch_dims;

@@ -11,7 +11,7 @@ pub(super) const MAX_NUMBERS: usize = 64;
 /// The content of `dense<..>`.
 #[derive(Clone, Debug)]
 pub(super) enum Literal {
-    /// Numbers row by row, or one number for all.
+    /// Numbers in row-major order, or a single number that all elements are equal to.
     Numbers(String),
     /// Bytes, converted to hex in small chunks during writing.
     Bytes(Tensor),
@@ -162,7 +162,7 @@ fn numbers_or_one(numbers: &[Cow<str>], dims: &[usize]) -> String {
 
 /// `[[1, 2], [3, 4]]`
 fn nested(numbers: &[Cow<str>], dims: &[usize]) -> String {
-    // The number of elements below each bracket, from the innermost one on.
+    // The number of elements in each level of brackets, innermost first.
     let mut blocks = Vec::with_capacity(dims.len());
     let mut elements = 1;
     for &dim in dims.iter().rev() {

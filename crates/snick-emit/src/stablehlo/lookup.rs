@@ -13,13 +13,13 @@ pub(super) struct Lookup {
     pub(super) offset: Vec<usize>,
     /// Axes of the data that the window drops.
     pub(super) collapsed: Vec<usize>,
-    /// Axes of the data that the entries of an index refer to.
+    /// Axes of the data that the elements of an index vector refer to.
     pub(super) indexed: Vec<usize>,
     /// Sizes of the window.
     pub(super) sizes: Vec<SymExpr>,
 }
 
-/// Gathers one window of the data per index. The last axis of `indices` contains the entries of one index.
+/// Gathers one window of the data per index vector. The last axis of `indices` holds the index vectors.
 pub(super) fn look_up(
     e: &mut Emitter,
     data: &Operand,
@@ -66,7 +66,7 @@ pub(super) fn column(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
 }
 
-/// The full index, along a new last axis, of elements that are selected along one axis of the data.
+/// The index vectors, along a new last axis, of elements that are selected along one axis of the data.
 pub(super) fn places_along(
     e: &mut Emitter,
     indices: &Operand,

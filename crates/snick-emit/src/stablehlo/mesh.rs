@@ -45,7 +45,7 @@ pub enum ShardError {
     Mesh {
         /// The text as given.
         text: String,
-        /// What is wrong with it.
+        /// The reason why it is not a mesh.
         why: String,
     },
     /// A text that is not a rule.
@@ -53,7 +53,7 @@ pub enum ShardError {
     Rule {
         /// The part that is wrong.
         text: String,
-        /// What is wrong with it.
+        /// The reason why it is not a rule.
         why: String,
     },
     /// An axis that is not in the mesh.
@@ -81,7 +81,7 @@ pub enum ShardError {
         argument: String,
         /// The first rule.
         rule: String,
-        /// The second.
+        /// The second rule.
         other: String,
     },
     /// A rule with more dims than the argument.
@@ -117,7 +117,8 @@ pub enum ShardError {
 }
 
 impl Mesh {
-    /// The axes with their sizes. Devices that are neighbours along the first axis are furthest apart.
+    /// The axes with their sizes, outermost first: neighbours along the last axis have consecutive device
+    /// ids.
     pub fn axes(&self) -> &[(String, usize)] {
         &self.axes
     }

@@ -36,7 +36,7 @@ pub struct Port {
     /// The element type that the model declares for it.
     #[serde(serialize_with = "element_type")]
     pub element_type: ElementType,
-    /// The sizes; `None` for a dynamic one.
+    /// The sizes; `None` for a dynamic size.
     pub dims: Vec<Option<usize>>,
     /// The variable that this input or output replaces, if any.
     #[serde(skip_serializing_if = "Option::is_none")]

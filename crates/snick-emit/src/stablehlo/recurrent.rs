@@ -131,7 +131,7 @@ fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weig
     Ok(Weights { cell: cell.clone(), r, bias, inner_bias, hidden })
 }
 
-/// Rejects options that snick does not support in the layer either.
+/// Rejects the options that `snick run` does not support either.
 fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
     if cell.input_forget {
         return Err(OpError::unsupported("input_forget"));

@@ -24,7 +24,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 struct Target {
     /// Axes of the updates that come from the window.
     window: Vec<usize>,
-    /// Axes of the data that the window drops, and that the entries of an index refer to.
+    /// Axes of the data that the window drops, and that the elements of an index vector refer to.
     indexed: Vec<usize>,
 }
 
@@ -36,7 +36,7 @@ struct Combine {
     neutral: f64,
 }
 
-/// Scatters updates. The last axis of `indices` contains the entries of one index.
+/// Scatters updates. The last axis of `indices` holds the index vectors.
 fn put(
     e: &mut Emitter,
     data: &Operand,
@@ -94,8 +94,8 @@ fn axis(e: &Emitter, data: &Operand) -> Result<usize, OpError> {
     snick_ir::normalize_axis(axis.first().copied().unwrap_or(0), data.ty.rank())
 }
 
-/// The last axis of the indices contains the leading entries of an index; the window covers the remaining
-/// axes.
+/// The last axis of the indices holds index vectors for the leading axes of the data; the window covers the
+/// remaining axes.
 fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     let (data, indices, mut updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let first = indices.ty.rank().saturating_sub(1);
@@ -110,7 +110,7 @@ fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     e.give(0, y)
 }
 
-/// Makes the entries of each index nonnegative: negative ones count from the end of the axis.
+/// Makes the elements of index vectors nonnegative: negative ones count from the end of the axis.
 fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Result<Operand> {
     let last = indices.ty.rank().saturating_sub(1);
     let mut parts = Vec::with_capacity(sizes.len());

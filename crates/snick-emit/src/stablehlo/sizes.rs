@@ -44,7 +44,7 @@ impl FunctionBuilder {
             let elements = out.fact.elements().unwrap_or_default();
             let numbers = self.vector(node.name(), &elements)?;
             let shaped = self.shaped(node.name(), numbers, &ty.with(ElementType::I64));
-            // The elements of a boolean are 0 and 1.
+            // Inference knows the elements of booleans as 0 and 1.
             let converted = self.convert(node.name(), shaped, ty.element);
             self.define(Value { node: id, port }, converted);
         }

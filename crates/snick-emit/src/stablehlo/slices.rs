@@ -87,8 +87,8 @@ fn slice(e: &mut Emitter, op: &Slice) -> Result {
     e.give(0, y)
 }
 
-/// The span of every `step`-th element from `start` on, `len` in total. It is in ascending order even if `step` is
-/// negative.
+/// The span of `len` elements: every `step`-th element from `start` on. It is in ascending order even if
+/// `step` is negative.
 fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<AxisSpan, OpError> {
     let size = step.saturating_abs().max(1);
     let symbols = e.graph.symbols();

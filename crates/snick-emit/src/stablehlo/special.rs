@@ -236,7 +236,8 @@ fn polynomial(e: &mut Emitter, coefficients: Coefficients, x: &Operand) -> Resul
     Ok(y)
 }
 
-/// For an absolute value, `erf` by the formula below 1, and `erfc` by the formula above 1.
+/// Evaluates both formulas for an absolute value: the formula below 1 for `erf`, and the formula above 1 for
+/// `erfc`.
 fn both_formulas(e: &mut Emitter, size: &Operand) -> Result<[Operand; 2]> {
     let function = if size.ty.element == ElementType::F64 { &IN_F64 } else { &IN_F32 };
     let end = e.full(function.end, &size.ty)?;
@@ -312,7 +313,7 @@ fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
 mod tests {
     use super::*;
 
-    /// `erf` of an absolute value in f64, computed like the module computes it.
+    /// `erf` of an absolute value in f64, computed as in the module.
     fn erf_by(function: &ErrorFunction, x: f64) -> f64 {
         let at = |coefficients: Coefficients, x: f64| coefficients.iter().fold(0.0, |y, c| y * x + c);
         let size = x.min(function.end);

@@ -63,8 +63,8 @@ impl Weights {
         place.is_some_and(|place| self.stored.contains_key(&place))
     }
 
-    /// The layers, by [`NodeId::index`], that the module computes although their value is known, because they
-    /// depend on weights: a folded value would duplicate these weights.
+    /// For each layer, by [`NodeId::index`], whether the module computes it although its value is known: the
+    /// value depends on weights, which a folded value would duplicate.
     pub(super) fn users(
         &self,
         graph: &Graph,

@@ -128,8 +128,8 @@ fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     e.give(0, y)
 }
 
-/// Uses a window as long as the axis. It extends over the beginning of the axis, or over its end for reverse
-/// sums.
+/// Uses a window as long as the axis. It extends beyond the beginning of the axis, or beyond its end for
+/// reverse sums.
 fn cumulative_sum(e: &mut Emitter, op: &CumSum) -> Result {
     let x = e.input(0)?;
     let axis = match x.ty.rank() {

@@ -22,7 +22,7 @@ impl Devices {
         Self { parts, names: mesh.axes().iter().map(|(name, _)| name.clone()).collect() }
     }
 
-    /// The number of devices along these parts together.
+    /// The product of the sizes of these parts, that is, the number of shards of a dim sharded over them.
     pub(super) fn count(&self, parts: &[usize]) -> usize {
         parts
             .iter()

@@ -23,7 +23,7 @@ use self::propagate::{Placement, Shape};
 use super::hlo::{Op, OpKind, ValueId};
 use super::mesh::Mesh;
 
-/// Why a module cannot be planned.
+/// The reason why a module cannot be partitioned.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PartitionError {

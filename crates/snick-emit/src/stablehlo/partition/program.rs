@@ -86,7 +86,7 @@ impl Program {
         &self.function.values[value].name
     }
 
-    /// The size in bytes of this number of elements of a value.
+    /// The size in bytes of `elements` elements with the element type of a value.
     pub(super) fn bytes_of(&self, value: ValueId, elements: usize) -> u64 {
         let bits = self.function.values[value].ty.element.bit_width().unwrap_or(8);
         (elements as u64).saturating_mul(bits.into()).div_ceil(8)

@@ -36,7 +36,7 @@ pub(super) struct Projected {
     pub(super) parts: Vec<Vec<usize>>,
     /// The parts that do not divide any factor.
     pub(super) rest: Vec<usize>,
-    /// For each factor, whether its dim has further parts that do not divide it.
+    /// For each factor, whether its dim is sharded further although the next part does not divide the factor.
     cut: Vec<bool>,
 }
 

@@ -5,8 +5,8 @@ use snick_ir::FactorKind;
 use super::factors::Rule;
 
 /// Walks both shapes from the outermost dim in steps of the greatest common divisor of the remaining sizes.
-/// If two sizes have no common divisor, as in `[6] -> [..4..]`, factors belong to one side only, until both
-/// sides have covered the same number of elements.
+/// If these are coprime, such as 3 and 2 in `[6, 2] -> [4, 3]` after the common factor 2, factors belong to
+/// one side only, until both sides have covered the same number of elements.
 pub(super) fn rule(x: &[usize], result: &[usize]) -> Option<Rule> {
     if x.contains(&0) || result.contains(&0) {
         return None;
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_elsewhere_belongs_to_one_side() {
-        // 4 and 3 have no common divisor, so the two sides share no factor.
+        // 4 and 3 are coprime, so the two sides share no factor.
         let factors = factors(&[4, 3], &[3, 4]);
         assert!(factors.iter().all(|(_, places)| places.len() == 1), "{factors:?}");
         assert_eq!(rule(&[0, 3], &[0]).map(|rule| rule.factors.len()), None);

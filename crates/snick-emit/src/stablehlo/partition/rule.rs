@@ -82,7 +82,7 @@ fn product(ranks: [usize; 2], batch: &[Vec<usize>; 2], summed: &[Vec<usize>; 2])
 fn gather(data: &[usize], indices: &[usize], result: &[usize], numbers: &Gather) -> Option<AxisMap> {
     let Gather { offset, collapsed, .. } = numbers;
     let mut windows = (0..data.len()).filter(|dim| !collapsed.contains(dim));
-    // The last axis of the indices holds the entries of one index.
+    // The last axis of the indices holds the index vectors.
     let mut places = 0..indices.len().saturating_sub(1);
     let mut map = AxisMap::default();
     for to in 0..result.len() {
