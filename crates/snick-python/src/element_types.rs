@@ -10,7 +10,7 @@ use snick::ElementType;
 pub enum ArrayKind {
     /// The bytes of an element are the same.
     Same(ElementType),
-    /// The array has an integer or float of `ml_dtypes` in each byte, with this many bits.
+    /// Each byte of the array holds one integer or float of `ml_dtypes` with this many bits.
     Unpacked(ElementType, u32),
     /// The elements are strings.
     Strings,
@@ -68,8 +68,8 @@ pub fn array_kind(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ArrayKind>
     Ok(Some(Same(element_type)))
 }
 
-/// The first type number that numpy gives to types of other packages. The kind of such a type may be equal to
-/// the kind of a numpy type.
+/// The first type number that numpy assigns to dtypes of other packages. The `kind` of such a dtype may be
+/// equal to the `kind` of a built-in dtype.
 const FIRST_USER_TYPE: i32 = 256;
 
 /// Whether an array of `bits` may hold the bit patterns of a type that numpy lacks.

@@ -8,7 +8,7 @@ use snick_cli::documents::DocumentError;
 /// The code, layer, operation, location and message of an error.
 type LayerTuple = (&'static str, String, String, Option<String>, String);
 
-/// The kind of call, which decides the class of its exception.
+/// The kind of call, which determines the exception class.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Stage {
     Read,
@@ -40,7 +40,8 @@ impl AlsoIs {
     }
 }
 
-/// The exception for an error. `graph` contains the layer that the error of a limit refers to.
+/// The exception for an error. `graph` contains the layer at which a limit was reached or the work was
+/// stopped.
 pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Graph>) -> PyErr {
     let class = match (error, stage) {
         (Error::Limit { .. }, _) => "LimitError",

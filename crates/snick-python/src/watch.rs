@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use snick::{Limits, Progress};
 
-/// How often Python is asked for signals.
+/// The interval at which Python checks for signals.
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// Limits on layers, bytes and seconds.
@@ -25,17 +25,17 @@ pub fn limits(layers: Option<usize>, memory: Option<usize>, time: Option<f64>) -
     Ok(limits)
 }
 
-/// Asks Python for signals during work without the GIL. If a signal handler raises an exception, such as
-/// `KeyboardInterrupt`, the work stops.
+/// Lets Python check for signals while Rust works without the GIL. If a signal handler raises an exception,
+/// such as `KeyboardInterrupt`, the work stops.
 #[derive(Clone)]
 pub struct Interrupt(Arc<Asked>);
 
 struct Asked {
     start: Instant,
-    /// Number of layers after which the clock is read again.
+    /// The clock is read once per this many layers.
     stride: u64,
     layers: AtomicU64,
-    /// When to ask for signals next, in milliseconds since the start.
+    /// The time of the next check for signals, in milliseconds since the start.
     next: AtomicU64,
     raised: Mutex<Option<PyErr>>,
 }

@@ -2,11 +2,11 @@
 //! connected to.
 //!
 //! Time and memory are linear in the numbers of boxes and arrows: there is no recursion, and only arrows that
-//! cross at most [`MOST_LANES`] layers take lanes.
+//! cross at most [`MOST_LANES`] layers reserve space in these layers. The reserved spaces are called lanes.
 
 use crate::SceneArrow;
 
-/// Maximum number of layers that an arrow with lanes crosses. A longer arrow passes behind the boxes.
+/// Maximum number of layers in which an arrow gets a lane. A longer arrow passes behind the boxes.
 const MOST_LANES: usize = 24;
 
 /// Number of sweeps, down and up, that improve the order of boxes within layers.
@@ -56,8 +56,8 @@ pub(crate) fn place(sizes: &[Size], arrows: &[SceneArrow]) -> Layout {
     rows.finish(sizes, arrows, &layer_of)
 }
 
-/// The layer of each box: one below the lowest box that it reads. A box without inputs is moved up to its
-/// readers. Arrows that point backward are ignored.
+/// The layer of each box: one below the lowest box that it reads. A box without inputs is moved down to the
+/// layer above its first reader. Arrows that point backward are ignored.
 fn layers(count: usize, arrows: &[SceneArrow]) -> Vec<usize> {
     let mut layer_of = vec![0usize; count];
     let forwards = || arrows.iter().filter(|arrow| arrow.from < arrow.to);
@@ -79,7 +79,7 @@ fn layers(count: usize, arrows: &[SceneArrow]) -> Vec<usize> {
     layer_of
 }
 
-/// A box, or a lane of an arrow.
+/// A box, or a lane of an arrow in one layer.
 #[derive(Clone, Debug)]
 struct Item {
     width: f64,
@@ -209,8 +209,8 @@ fn mean(items: &[usize], position: &[f64]) -> Option<f64> {
     (!items.is_empty()).then(|| sum / items.len() as f64)
 }
 
-/// The positions that are closest to the wanted ones by least squares and keep neighbours apart. Items that
-/// would overlap are pooled at the mean of their wanted positions.
+/// The positions that differ least from the wanted positions (by least squares) without overlaps. Items that
+/// would overlap are pooled and placed around the mean of their wanted positions.
 fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(widths.len());
     let mut offset = 0.0;

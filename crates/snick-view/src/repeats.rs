@@ -51,7 +51,7 @@ pub fn repeats(graph: &Graph) -> Vec<Repeat> {
     for (_, mut names) in alike.into_iter().filter(|(_, names)| names.len() > 1) {
         names.sort_by_key(|name| places[&scopes[name][0]]);
         let layers: Vec<Vec<NodeId>> = names.iter().map(|name| scopes[name].clone()).collect();
-        // Hashes may collide, accidentally or intentionally.
+        // Hashes may collide, accidentally or intentionally, so the numbers of layers may differ.
         let count = layers[0].len();
         if layers.iter().all(|layers| layers.len() == count) {
             found.push(Repeat { scopes: names.into_iter().map(str::to_owned).collect(), layers });

@@ -29,7 +29,7 @@ pub struct PictureOptions {
 }
 
 impl PictureOptions {
-    /// Draws every layer.
+    /// Draws the whole graph, with each repeating block drawn once.
     pub fn new() -> Self {
         Self::default()
     }
@@ -98,11 +98,11 @@ pub struct SceneBox {
     pub name: String,
     /// The constants that the layer reads. For a slice-like layer, also its primitives.
     pub details: Vec<String>,
-    /// The values that arrows lead away from this box.
+    /// The values of this box that other boxes read.
     pub outputs: Vec<SceneOutput>,
 }
 
-/// A value that a box computes and another one reads.
+/// A value that one box computes and another box reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SceneOutput {
@@ -288,7 +288,7 @@ impl Merged {
         merged
     }
 
-    /// The layer in whose place a layer is drawn.
+    /// The layer whose box represents this layer in the picture.
     fn first(&self, mut id: NodeId) -> NodeId {
         // Each step leads to an earlier block, so this terminates.
         while let Some(&first) = self.into.get(&id) {
@@ -301,7 +301,7 @@ impl Merged {
         !self.into.contains_key(&id)
     }
 
-    /// The number of layers that are drawn in the place of this layer.
+    /// The number of layers that the box of this layer represents.
     fn count(&self, id: NodeId) -> usize {
         self.counts.get(&id).copied().unwrap_or(1)
     }

@@ -1,4 +1,4 @@
-//! What pictures show.
+//! The content of pictures.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

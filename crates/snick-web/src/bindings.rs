@@ -44,7 +44,7 @@ pub struct Files(Vec<File>);
 
 #[wasm_bindgen]
 impl Files {
-    /// Creates an empty list of files, which will have this many bytes in total.
+    /// Creates an empty list for files of `bytes` bytes in total.
     #[wasm_bindgen(constructor)]
     pub fn new(bytes: f64) -> Result<Files, Problem> {
         if bytes > limits::FILE_BYTES as f64 {

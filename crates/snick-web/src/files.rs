@@ -66,7 +66,7 @@ fn no_model(data: &[File]) -> String {
     }
 }
 
-/// The `.bin` that has the name of the model. If there is only one model and one `.bin`, this `.bin`.
+/// Takes the `.bin` with the name of the model, or the only `.bin` if there is only one model.
 fn take_weights(model: &File, format: Format, data: &mut Vec<File>, is_alone: bool) -> Vec<File> {
     data.retain(|file| Path::new(&file.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("bin")));
     let stem = |path: &Path| path.with_extension("");
@@ -129,7 +129,7 @@ mod tests {
         // With a single model and a single `.bin`, their names do not matter.
         assert_eq!(names(&["x.xml", "weights.bin"]).unwrap()[0].1, ["weights.bin"]);
         assert!(names(&["x.xml", "y.bin", "z.bin"]).unwrap()[0].1.is_empty());
-        // The text form and the IR have weights of their own, even if the models have the same name.
+        // The text form and the IR have separate weights files, even if the models have the same name.
         let found = names(&["m.xml", "m.bin", "m.snick.bin", "m.snick"]).unwrap();
         assert_eq!(
             found,

@@ -91,8 +91,7 @@ impl Session {
     /// Opens a second model, to compare the first one with it.
     ///
     /// # Errors
-    /// Same as [`Session::open`]; it is also an error if there are two models. In that case the session is
-    /// unchanged.
+    /// Same as [`Session::open`], or two models are given. On error, the session is unchanged.
     pub fn compare(&mut self, given: Vec<File>) -> Result<(), Problem> {
         let mut models = files::models(given)?;
         let Some(second) = models.pop().filter(|_| models.is_empty()) else {
@@ -175,8 +174,8 @@ impl Session {
         documents::infer_json(&self.first.read.model, &self.first.read.errors)
     }
 
-    /// The output of `snick why` for a layer, an output or a size, given as `LAYER:OUTPUT:AXIS`. If the text
-    /// is empty, the output for all unknown sizes.
+    /// The output of `snick why` for a layer, an output or a size, given as `LAYER:OUTPUT:AXIS`. If `target`
+    /// is empty, explains all unknown sizes.
     ///
     /// # Errors
     /// The model has no layer or tensor with this name.
@@ -200,7 +199,7 @@ impl Session {
         Ok(documents::run(model, limits::of_run())?.text)
     }
 
-    /// The shown model, as files in the format of an extension; for `html`, a report.
+    /// The shown model as files in the format with this file extension, or a report for `html`.
     ///
     /// # Errors
     /// The format cannot express the model.
