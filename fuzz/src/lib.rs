@@ -12,8 +12,9 @@ pub use snick_fuzzing::Target;
 #[global_allocator]
 static ALLOCATOR: snick_fuzzing::memory::Counting = snick_fuzzing::memory::Counting;
 
-/// Makes the standard library's random numbers constant: with other hash keys, hash maps would take other
-/// paths, and a search with the same seed would not be reproducible.
+/// Makes the standard library's random numbers constant. Otherwise each process would hash with different
+/// keys, hash maps would iterate in different orders, and a search with the same seed would not be
+/// reproducible.
 ///
 /// # Safety
 /// As for the C function: `buffer` has room for `len` bytes.
@@ -24,8 +25,8 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, len: usize, _flags: c_uint) 
     len.cast_signed()
 }
 
-/// Checks an input. A finding is a panic, which libFuzzer reports with the input. For the target `graphs`,
-/// whose mutations need models, other inputs are not kept.
+/// Checks an input. A finding is a panic, which libFuzzer reports with the input. Inputs of the target
+/// `graphs` that are not models stay out of the corpus, because only models can be mutated as graphs.
 pub fn run(target: Target, bytes: &[u8]) -> Corpus {
     match check_quickly(target, bytes) {
         Ok(false) if target == Target::Graphs => Corpus::Reject,

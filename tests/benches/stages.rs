@@ -1,5 +1,5 @@
-//! Time per stage: reads, infers and canonicalises a model of `models/` and chains of slices of two lengths,
-//! whose times show whether the cost is linear.
+//! Measures the time to read, infer and canonicalise a model of `models/`, and chains of slices. The chains
+//! have two lengths, so that their times show whether the cost is linear.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::path::Path;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use snick_ir::{Graph, infer};
 
-/// An IR with a chain of `n` StridedSlices, each with its own constants, and its weights.
+/// The XML and the weights of an IR with a chain of `n` StridedSlices, each with its own constants.
 fn chain(n: usize) -> (String, Vec<u8>) {
     let mut xml = String::from("<net name=\"chain\" version=\"11\">\n<layers>\n");
     let (mut edges, mut weights) = (String::new(), Vec::new());

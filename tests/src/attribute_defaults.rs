@@ -4,7 +4,7 @@ use snick_ir::{Dialect, ops};
 
 use crate::files::root;
 
-/// Whether two defaults are equal: `[1,2]` and `1,2`, `1e-5` and `0.00001`.
+/// Whether two defaults are equal except for notation: `[1,2]` and `1,2`, `1e-5` and `0.00001`.
 fn agree(ours: &str, runtime: &str) -> bool {
     let items = |text: &str| -> Vec<String> {
         let items = text.trim_matches(['[', ']']).split(',');

@@ -69,7 +69,7 @@ fn versions_are_accepted_as_the_table_says() {
     }
 }
 
-/// What succeeded for an operation in at least one case.
+/// The capabilities that at least one case shows for an operation.
 #[derive(Default)]
 struct Done {
     runs: bool,
@@ -234,7 +234,7 @@ fn leading_to(graph: &Graph, last: NodeId) -> Graph {
     alone
 }
 
-/// Whether it runs for inputs of any of the sizes.
+/// Whether a graph runs with inputs of at least one size.
 fn runs(graph: &Graph) -> bool {
     let inputs =
         |(seed, dims)| draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
@@ -289,8 +289,8 @@ fn the_tables_of_operations_written_are_current() {
     }
 }
 
-/// What operations compute and which of their inputs hold weights. A new operation that declares no work appears in this
-/// table as a gap: `snick cost` assumes one operation for each element of the output.
+/// The kind of work of each operation, and its inputs that hold weights. A new operation that declares no
+/// work appears in this table as a gap: `snick cost` assumes one operation for each element of the output.
 #[test]
 fn the_table_of_costs_is_current() {
     let mut known: BTreeMap<&str, (u8, &str, &[usize])> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! README.md and the book in `docs/`: tables are current, code matches the files, links resolve.
 //!
-//! Commands run in `crates/snick-cli/tests/documented_commands.rs`, Rust blocks in the doctests of
-//! `examples/`.
+//! Commands of the pages run in `crates/snick-cli/tests/documented_commands.rs`, and Rust blocks run as
+//! doctests of `examples/`.
 
 use std::collections::BTreeSet;
 use std::fs;

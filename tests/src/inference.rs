@@ -1,5 +1,5 @@
-//! Compares inferred shapes with OpenVINO's for the models in `models/`: `expect/shapes.json`, layer by
-//! layer.
+//! Compares the inferred shapes of the models in `models/` with OpenVINO's shapes in `expect/shapes.json`,
+//! layer by layer.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 
 use crate::files;
 
-/// Outputs on which we differ (model, layer, port): OpenVINO's answer, ours, and why ours is right.
+/// Outputs with different shapes (model, layer, port): OpenVINO's shape, snick's shape, and why the latter is
+/// right.
 const DIFFERENT: &[(&str, &str, usize, &str, &str, &str)] = &[
     (
         "shape_subgraph",

@@ -1,6 +1,6 @@
 //! Outputs of the corpus on which snick and the OpenVINO runtime differ. `runtime_differences.tsv` lists them
-//! with the kind of difference. The case with that name in `cases/known_differences/` proves each kind; it
-//! runs here for every input size.
+//! with the kind of difference. For each kind, a case of this name in `cases/known_differences/` proves that
+//! the inferred sizes are exact; it runs here for every input size.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,7 +18,7 @@ const OPEN: i64 = 20;
 /// Number of runs with different values for a case at each size.
 const SEEDS: u64 = 64;
 
-/// Larger sizes do not occur in a test.
+/// A test does not reach an upper bound this large, so only the smallest size must be equal.
 const LARGE: i64 = 1 << 20;
 
 fn load(path: &Path) -> Model {

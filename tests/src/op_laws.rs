@@ -146,8 +146,8 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
     assert!(2 * compared > all, "only {compared} of {all} outputs were computed");
 }
 
-/// Computes all but the first index of each output axis that corresponds to input axes. Returns whether there
-/// was one.
+/// Evaluates an op on all but the first index of each output axis that corresponds to input axes, and
+/// compares the result with the same part of the output. Returns whether there was such an axis.
 fn assert_axes_follow(op: &Op, map: &AxisMap, inputs: &[Tensor], output: &Tensor) -> bool {
     let mut followed = false;
     for (axis, &size) in output.dims().iter().enumerate() {

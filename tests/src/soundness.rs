@@ -26,7 +26,7 @@ mod tests {
 
     use super::*;
 
-    /// What a faulty inference claims about the output, which equals the input.
+    /// The false claim of a faulty inference about the output, which equals the input.
     #[derive(Copy, Clone, Debug)]
     enum Lie {
         Nothing,

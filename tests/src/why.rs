@@ -238,7 +238,7 @@ fn errors_name_the_sizes_of_both_operands() {
     // Two axes mismatch at once, and changing one of them is not enough.
     let both = [("a", "7,1,2,3"), ("b", "4,5")];
     assert_eq!(with(&both, "%y = Add-1(%a, %b)"), ["a axis 2", "a axis 3", "b axis 0", "b axis 1"]);
-    // The odd one of three, and those that it does not match.
+    // The input that differs from the two others, and the inputs that it does not match.
     let three = [("a", "2,3"), ("b", "2,4"), ("c", "5,1")];
     assert_eq!(with(&three, "%y = Concat-1(%a, %b, %c) {axis: 1}"), ["a axis 0", "b axis 0", "c axis 0"]);
 }

@@ -1,6 +1,6 @@
-//! The tables in the book about the savings of canonicalisation: for the models of `models/` and for the
-//! recurrent networks in the folder named by `SNICK_CORPUS`, if it has them. The table for that corpus is
-//! printed on standard error.
+//! Checks the tables in the book that show the savings of canonicalisation: for the models of `models/`, and
+//! for the recurrent networks in the folder named by `SNICK_CORPUS`, if it has them. Prints the table for
+//! that corpus on standard error.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! Small random graphs are equivalent to their canonical form. Every application of a rule is checked
-//! individually, and canonicalising again changes nothing. The checker finds wrong rules.
+//! individually, and canonicalising again changes nothing. The checker also finds rules that are wrong on
+//! purpose.
 //!
 //! `SNICK_GRAPHS` sets the number of graphs and `SNICK_SEED` the first seed.
 
@@ -54,7 +55,7 @@ fn random_graphs_compute_the_same_in_canonical_form() {
 
 pub fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -> String) {
     let old = Session::new(before).unwrap();
-    // Without and with folding and fusion.
+    // Compares with and without folding and fusion.
     let (without_folding, folded) = (Session::without_folding(after).unwrap(), Session::new(after).unwrap());
     let ways = [
         (1, DimPolicy::Smallest, &folded),
@@ -85,7 +86,7 @@ fn is_close(a: &Tensor, b: &Tensor) -> bool {
     a.dims() == b.dims() && x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1e-4 * x.abs().max(1.0))
 }
 
-/// Turns backward slices into forward ones: the sizes are correct, the elements are not.
+/// A wrong rule: turns backward slices into forward slices. The sizes are correct, but the elements are not.
 const FORWARDS: Rule = Rule::exact("always-forwards", |patch| {
     reslice(
         patch,
@@ -93,7 +94,7 @@ const FORWARDS: Rule = Rule::exact("always-forwards", |patch| {
     )
 });
 
-/// Starts one element earlier if possible.
+/// A wrong rule: starts one element earlier if possible.
 const ONE_BEFORE: Rule =
     Rule::exact("one-before", |patch| reslice(patch, |start, len, step| ((start - 1).max(0), len, step)));
 

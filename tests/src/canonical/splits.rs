@@ -108,7 +108,7 @@ fn more_outputs_than_lengths_are_a_named_error() {
                     errors[0]
                 );
             }
-            // No rule fails for any other reason, for any lengths.
+            // With any of these lengths, only the split itself may fail.
             let report = canonicalise(&mut graph, &RewriteOptions::new());
             assert!(report.errors.iter().all(|error| error.layer == "s"), "{:?}", report.errors);
         }

@@ -1,4 +1,4 @@
-//! What emitters write and reject.
+//! The output and the errors of emitters.
 
 mod stablehlo_names;
 

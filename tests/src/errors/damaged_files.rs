@@ -1,4 +1,4 @@
-//! Truncated files and files with a wrong byte are read, or rejected with a location, and nothing else.
+//! Truncated files and files with a wrong byte are either read or rejected with a location; nothing panics.
 
 use snick_tensor::Storage;
 
@@ -37,7 +37,8 @@ fn damaged_onnx_models_are_refused() {
         let read = |bytes: &[u8]| snick_read::onnx::read(&Storage::heap(bytes.to_vec()), None, "m.onnx");
         assert!(read(&whole).unwrap().errors.is_empty());
         for cut in prefixes(&whole) {
-            // A file that ends between two fields lacks a graph, an operator set or the end of one.
+            // Even if the file ends between two fields, the graph or the operator set is missing or
+            // incomplete.
             let error = read(cut).map(|read| read.errors);
             assert!(
                 error.as_ref().is_err_and(|error| error.to_string().starts_with("m.onnx: ")),

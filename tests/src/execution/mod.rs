@@ -1,4 +1,4 @@
-//! Operators that readers expand to several operations compute what is specified.
+//! Operators that readers expand to several operations compute the specified results.
 
 mod ngraph;
 mod onnx_operators;

@@ -17,7 +17,7 @@ fn canonical(case: &str) -> Graph {
     read.graph
 }
 
-/// The outputs of a case, except from opaque layers, for inputs that count up from 0.
+/// The outputs of a case for inputs that count up from 0, without the outputs of opaque layers.
 fn run(case: &str) -> Vec<Tensor> {
     let graph = canonical(case);
     let inputs = graph.parameters().map(|id| {
@@ -69,7 +69,7 @@ fn convolution_gradients_are_adjoint() {
     assert_eq!(outputs.len(), 5);
 }
 
-/// The same for all kinds of windows with strides, dilations and padding. Outputs come in pairs.
+/// The same holds for all kinds of windows with strides, dilations and padding. Outputs come in pairs.
 #[test]
 fn window_gradients_are_adjoint() {
     let outputs = run("adjoint.json");
@@ -118,7 +118,7 @@ fn batch_norm_gradients_match_finite_differences() {
     }
 }
 
-/// For inputs that count up from 0: `sum of (a[i] b[i])` over the last axis of one and an axis of the other.
+/// Contracts the last axis of one operand with an axis of the other. Inputs count up from 0.
 #[test]
 fn products_and_grouped_filters_sum_as_defined() {
     let outputs = run("products.json");

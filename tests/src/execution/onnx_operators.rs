@@ -1,4 +1,4 @@
-//! ONNX operators that are read as several ops compute what is specified.
+//! ONNX operators that are read as several ops compute the specified results.
 
 use snick_ir::{Located, Op, OpError};
 use snick_onnx as onnx;
@@ -211,7 +211,7 @@ fn lstm_peepholes_read_the_cell_state() {
     let (w, peepholes) = ([0.3f32, -0.6, 0.9, 0.2], [0.7f32, -0.8, 0.5]);
     let call = Call::new("LSTM").int("hidden_size", 1).fed(reals(&[2, 1, 1], &[x, 9.0]));
     let call = call.constant(reals(&[1, 4, 1], &w)).constant(reals(&[1, 4, 1], &[0.0; 4])).absent();
-    // The sequence has one step; the second step changes nothing.
+    // The length of the sequence is 1, so the second step changes nothing.
     let call = call.fed(Tensor::from_vec(&[1], vec![1i32]).unwrap()).absent();
     let outputs = call.constant(reals(&[1, 1, 1], &[cell])).constant(reals(&[1, 3], &peepholes)).run();
     let (input, forget) = (sigmoid(x * w[0] + peepholes[0] * cell), sigmoid(x * w[2] + peepholes[2] * cell));

@@ -1,6 +1,6 @@
 //! Golden outputs for reading, inference, canonicalisation and writing of the models and cases.
-//! `tests/golden/` has a folder per target with a file per model or case. `refused.snap` lists those that a
-//! target cannot express, with the messages. `INSTA_UPDATE=always` rewrites the files.
+//! `tests/golden/` has a folder per target with a file per model or case. `refused.snap` lists the models and
+//! cases that a target cannot express, with the error messages. `INSTA_UPDATE=always` rewrites the files.
 
 mod onnx_text;
 
@@ -34,7 +34,7 @@ const TARGETS: [&str; 11] = [
 /// Tables of supported operations, which are checked where they are computed.
 const TABLES: [&str; 5] = ["cost", "onnx_read", "onnx_written", "operations", "stablehlo_written"];
 
-/// Models that cover each part of a format without a table of operations.
+/// Models that together cover all parts of a format, for targets without a table of operations.
 const CHOSEN: [&str; 8] = [
     "focus_cnn",
     "rotary_embedding",
@@ -175,8 +175,8 @@ fn directml_descriptions_as_read() {
     check_all("directml_read", files::cases("directml"), json);
 }
 
-/// Checks an emitter's output for models, or for models and cases of operations, and for the emitter cases:
-/// those in `cases/emit/TARGET/`, and if `with_shared`, the files shared by all emitters.
+/// Checks an emitter's output for models, or for models and cases of operations. Also checks the emitter
+/// cases in `cases/emit/TARGET/`, and if `with_shared`, the cases shared by all emitters.
 ///
 /// Returns the operation types in the models and cases that were written.
 fn check_emitter(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use snick_onnx::{Attribute, DimValue, Graph, Model, Node, Tensor, ValueInfo, from_number};
 use snick_tensor::{ElementType, Storage};
 
-/// Larger constants are shown as a digest of their bytes.
+/// Maximum number of elements of a constant to show. A larger constant is shown as a digest of its bytes.
 const SHOWN: usize = 16;
 
 /// The text of a model.

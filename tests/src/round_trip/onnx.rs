@@ -63,7 +63,7 @@ fn resized_data_stay_the_same() {
         ("3,4", [3, 4], "0, 1", "f32[2] <1.3, 2.0>", "mode: linear_onnx"),
         ("?,?", [3, 4], "0, 1", "f32[2] <1.3, 2.0>", "mode: cubic"),
         ("?,4", [3, 4], "0", "i64[1] <3>", "mode: nearest, nearest_mode: ceil"),
-        // 32 bits miss a tie.
+        // A tie that a computation in f32 would miss.
         ("1,20", [1, 20], "1", "i64[1] <6>", "mode: nearest, nearest_mode: round_prefer_ceil"),
         ("1,?", [1, 20], "1", "i64[1] <6>", "mode: nearest, nearest_mode: round_prefer_ceil"),
         ("?,?", [8, 5], "0, 1", "f32[2] <0.6, 1.5>", "mode: nearest, nearest_mode: simple"),
@@ -91,7 +91,7 @@ fn resized_data_stay_the_same() {
     }
 }
 
-/// On five axes `linear` is a filter, whose weights are constants in ONNX.
+/// For data with five axes, `linear` is a filter, whose weights become constants in ONNX.
 #[test]
 fn filtered_volumes_stay_the_same() {
     for (size, coordinates, antialias) in [

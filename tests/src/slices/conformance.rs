@@ -47,7 +47,7 @@ fn strided(numbers: &[[i64; 3]], masks: [&[u8]; 5]) -> Slicing {
     Slicing { masks: Some(masks.map(<[u8]>::to_vec)), ..listed(numbers, None) }
 }
 
-/// All cases, by the rule that they show.
+/// All cases, each with the name of the rule that it demonstrates.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |rule: &'static str, slicing: Slicing, shape: &[Size]| {

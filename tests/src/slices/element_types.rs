@@ -67,7 +67,7 @@ fn every_type_is_sliced_element_by_element() {
                 let expected: Vec<_> = positions.iter().map(|&at| before[at].clone()).collect();
                 assert_eq!(elements(&sliced), expected, "{et} {slicing:?}");
                 if et != String {
-                    // Packed again, each element has the same bits.
+                    // After packing the result again, each element has the same bits as before.
                     let packed =
                         Tensor::new(et, &out, Storage::heap(sliced.to_bytes().into_owned())).unwrap();
                     let bits = |tensor: &Tensor, at: usize| {

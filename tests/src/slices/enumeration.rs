@@ -1,6 +1,6 @@
-//! The canonical form over a whole space: every axis of up to 6 elements, start and stop from -9 to 9 or
-//! masked, and step from -4 to 4. In it, two slices select the same elements if and only if they are equal,
-//! and canonicalising again changes nothing.
+//! The canonical form of all slices in a small space: axes of up to 6 elements, start and stop from -9 to 9
+//! or masked, and steps from -4 to 4. Two slices select the same elements if and only if their canonical
+//! forms are equal, and canonicalising again changes nothing.
 
 use std::collections::HashMap;
 

@@ -19,7 +19,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// What the model declares about a size.
+/// The information that the model declares about a size.
 #[derive(Copy, Clone, Debug)]
 enum Known {
     Exactly,

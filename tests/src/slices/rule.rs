@@ -18,16 +18,16 @@ pub struct Slicing {
 
 pub const MASKS: [&str; 5] = ["begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask"];
 
-/// When an invalid slice is rejected.
+/// The time at which an invalid slice is rejected.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// By inference at the latest.
+    /// During inference or earlier.
     Infer,
     /// At run time.
     Run,
 }
 
-/// One axis of the input: the walk along it.
+/// The slice along one axis of the input.
 #[derive(Clone, Debug)]
 pub struct Walk {
     pub axis: usize,
@@ -37,7 +37,7 @@ pub struct Walk {
     pub single: bool,
 }
 
-/// The walks, and the axes of the output: `None` is a new one.
+/// The walks along input axes, and for each axis of the output, its input axis; `None` for a new axis.
 pub type Plan = (Vec<Walk>, Vec<Option<usize>>);
 
 /// The elements of `start:stop:step` on an axis of `dim`; `None` is a masked bound.

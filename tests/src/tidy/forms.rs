@@ -2,7 +2,8 @@
 
 use super::{Source, library_sources};
 
-/// The compiler finds a typo in the type of an op, except in readers, which map names.
+/// Only readers, which map names in files to ops, create ops by name. Elsewhere, the compiler must find
+/// typos.
 #[test]
 fn only_readers_name_ops_by_strings() {
     let is_named = |source: &&Source| source.krate() != "snick-read" && source.code().contains("make(\"");

@@ -249,7 +249,7 @@ impl Builder {
             28 => {
                 let batch = self.random.below(rank.max(1) as u64) as usize;
                 let (count, dim) = (dims.get(batch).copied().flatten()?, dim?);
-                // Most have the full length, and those are slices.
+                // Most sequences have the full length, because such a reversal is a slice.
                 let full = self.random.below(4) > 0;
                 let length =
                     |random: &mut Random| if full { dim } else { random.below(dim as u64 + 1) as i64 };
