@@ -1,4 +1,4 @@
-//! The claim that a check decides: that pairs of values are equal.
+//! A claim that pairs of values are equal, which a check verifies.
 
 use snick_ir::rewrite::{Proposal, Tolerance};
 use snick_ir::{Graph, NodeId, Value};

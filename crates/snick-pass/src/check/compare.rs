@@ -15,19 +15,19 @@ use super::sample::Sample;
 /// rounding error.
 const PERTURBED: u64 = 4;
 
-/// A safety factor, because old and new values may be rounded in opposite directions, and more often than
-/// perturbed values.
+/// A safety factor for the noise: the old and new values may err in opposite directions, and a layer may
+/// round more often than the single perturbation of its output.
 const SAFETY: f64 = 8.0;
 
 /// The result of comparing a pair on a sample.
 pub(super) enum Outcome {
-    /// Old and new value are equal.
+    /// The old and new values are equal.
     Agrees,
     /// The old layers fail on this sample, or the sample cannot occur.
     DoesNotRun,
     /// A layer cannot be executed at all.
     CannotRun,
-    /// The values differ, with a description.
+    /// The values differ. Holds a description of the difference.
     Differs(String),
 }
 
@@ -84,8 +84,8 @@ fn contradiction(
     })
 }
 
-/// Estimates how far rounding can change each element of an old value, using perturbed evaluations. With
-/// cancellation, this may be far. `None` if the shapes differ.
+/// Estimates how far rounding can change each element of an old value, using perturbed evaluations. The
+/// change can be large where terms cancel. `None` if an evaluation fails or changes the shape.
 fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Vec<f64>> {
     let exact = want.to_f64_vec().ok()?;
     let mut noise = vec![0.0f64; exact.len()];
@@ -107,8 +107,8 @@ fn is_same(x: f64, y: f64) -> bool {
     x == y || (x.is_nan() && y.is_nan())
 }
 
-/// Describes the first difference between two tensors. Without a tolerance, the tensors must be equal
-/// exactly. Elements outside of the tolerance are also compared with the noise.
+/// Describes the first difference between two tensors. Without a tolerance, the bits must be equal, except
+/// that all NaNs are considered equal. With a tolerance, elements may also differ by a multiple of the noise.
 fn difference(
     want: &Tensor,
     got: &Tensor,

@@ -1,4 +1,4 @@
-//! Applies rules that may round again to the same layers, with different constants.
+//! Applies rules that declare a tolerance to the same layers again, with different constants.
 //!
 //! The constants of a model can hide a mistake in a rule that folds them: next to a variance of 1, a
 //! forgotten epsilon has no effect. Constants of many magnitudes reveal the mistake.
@@ -18,10 +18,11 @@ use super::sample::{Fill, Sample, Samples, random_tensor};
 /// The number of times that a rule is applied with different constants.
 const ROUNDS: u64 = 3;
 
-/// Decides a claim.
+/// Verifies a claim; the error reports why it is wrong.
 type Decide<'a> = dyn FnMut(&Claim) -> Result<(), String> + 'a;
 
-/// After a correct replacement, applies its rule again with different constants, and reports a failure.
+/// If a correct replacement may round and folds float constants, applies its rule again with different
+/// constants, and reports the first failure.
 pub(super) fn check_with_others(
     proposal: &Proposal,
     claim: &Claim,

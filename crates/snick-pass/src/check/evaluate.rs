@@ -11,9 +11,9 @@ use super::claim::Claim;
 /// The reason why a value cannot be computed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// A layer that it depends on cannot be executed for any input.
+    /// The value depends on a layer that cannot be executed for any input.
     CannotRun(OpError),
-    /// A layer that it depends on fails for these inputs.
+    /// The value depends on a layer that fails for these inputs.
     Fails(OpError),
 }
 
@@ -116,7 +116,8 @@ impl<'a> Evaluation<'a> {
                 let missing = || OpError::mismatch("the number of bodies", op.bodies.len(), number + 1);
                 outputs_of(op.bodies.get(number).ok_or_else(missing)?, arguments)
             })?,
-            // A Convert to a half float only rounds here, and rounding is only necessary for constants.
+            // If half floats are computed in f32, a Convert to a half float would only round, which is only
+            // necessary for constants.
             Op::Convert(op) if self.widens && op.destination_type.is_half() && !self.is_of_constant(node) => {
                 inputs
                     .iter()

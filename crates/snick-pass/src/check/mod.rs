@@ -1,13 +1,14 @@
-//! Checked rewrites. Before a change is committed, the graph is executed before and after it. This applies to
-//! each application of a rule, and to each pass over the whole graph.
+//! Checked rewrites: executes the graph before and after a change, and commits the change only if the results
+//! are equal. Each application of a rule and each pass over the whole graph is checked.
 //!
-//! The old and new layers are cut out of the graph, down to values that both read ([`region`]). Dynamic sizes
-//! take all small values in their intervals, the bounds, and some random values in between. Elements are
-//! random, unless inference knows them as expressions, which are evaluated ([`sample`]). Wherever the old
-//! layers run, the new ones must have the same result, bitwise or within the tolerance that the rule declares
-//! ([`compare`]), and dims must match the inferred ones. Rules that may round fold constants differently, so
-//! they are applied again to the same layers with other constants ([`constants`]). A failure is reported in
-//! numpy's notation and as a test in text form ([`report`]).
+//! The old and new layers are cut out of the graph, down to the values that both read ([`region`]). Dynamic
+//! sizes take all small values in their intervals, the bounds, and some random values in between. Elements
+//! are random, except that constants and expressions that inference knows are evaluated ([`sample`]).
+//! Wherever the old layers run, the new layers must have the same result, bitwise or within the tolerance
+//! that the rule declares ([`compare`]), and dims must match the inferred ones. The constants of a model can
+//! hide a mistake in a rule that may round, so such a rule is applied again to the same layers with other
+//! constants ([`constants`]). A failure report shows the slices in numpy's notation and contains a test in
+//! text form ([`report`]).
 
 mod claim;
 mod compare;
@@ -40,7 +41,7 @@ const MAX_WHOLE_ELEMENTS: usize = 1 << 26;
 /// are generated.
 const MAX_SUBSTITUTED_ELEMENTS: usize = 1 << 22;
 
-/// Checks applications of rules by executing them.
+/// Checks rewrites by executing the layers before and after.
 #[derive(Clone, Debug)]
 pub struct Checker {
     seed: u64,
@@ -49,7 +50,7 @@ pub struct Checker {
     elements: usize,
 }
 
-/// Minimum number of samples on which a wide region must run.
+/// The number of samples on which a wide region must run to overrule a failure.
 const LEAST_OF_WIDE: usize = 6;
 
 /// The result of comparing all samples.
@@ -103,7 +104,8 @@ impl Checker {
             }
             computed += values.elements();
         }
-        // A wide region overrules a smaller one, so it must have run on several kinds of elements.
+        // A wide region overrules the failure of a smaller one, so it must have run on several kinds of
+        // elements.
         let least = if reach == Reach::Wide { LEAST_OF_WIDE } else { 1 };
         let all = !compared.is_empty() && compared.iter().all(|&count| count >= least);
         Ok(if all { Verdict::Equal } else { Verdict::Unchecked })

@@ -23,21 +23,23 @@ pub(super) struct Region {
     pub(super) old: Vec<NodeId>,
 }
 
-/// How far up in the graph a region extends.
+/// How far a region extends towards the inputs of the graph.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Reach<'v> {
     /// The layers that differ, down to the values that both the old and new ones read.
     Near,
-    /// Some more levels of producers, and all layers between the inputs of the region.
+    /// Also [`MORE`] levels of producers, and the producers of inputs that depend on other inputs of the
+    /// region.
     Wide,
     /// Everything that the values depend on, down to the given values and the inputs of the graph.
     DownTo(&'v [Value]),
 }
 
 impl Region {
-    /// The region of a claim. `None` if the old and new layers have no common inputs within [`MAX_NODES`], or
-    /// if they read a layer that only a session can run. The inputs of a region may depend on each other, or
-    /// be related in ways that facts do not express. A wider region has fewer such inputs.
+    /// The region of a claim. `None` if it would exceed [`MAX_NODES`] or, for [`Reach::DownTo`], if only the
+    /// old or only the new layers read a layer that cannot be executed here. The inputs of a region may
+    /// depend on each other, or be related in ways that facts do not express. A wider region has fewer such
+    /// inputs.
     pub(super) fn of(claim: &Claim, reach: Reach) -> Option<Self> {
         let graph = claim.graph;
         let old: Vec<Value> = claim.pairs.iter().map(|pair| pair.old).collect();
@@ -140,9 +142,9 @@ fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     false
 }
 
-/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. All other
-/// symbols stand for computed values: if a sample chose them freely, it could contradict the inputs of the
-/// layer.
+/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. Other
+/// symbols stand for computed values. A sample must not choose these freely, because they could contradict
+/// the inputs of the layer.
 fn is_known(graph: &Graph, value: Value) -> bool {
     let symbols = graph.symbols();
     let is_declared = |&symbol: &SymbolId| *symbols.birth(symbol) == Birth::Declared;

@@ -36,7 +36,7 @@ pub(super) fn report(claim: &Claim, region: &Region, sample: &Sample, how: &str)
     if region.old.len() > MAX_NODES {
         return text;
     }
-    // A test needs at least one check. This one passes as soon as the rule is correct.
+    // A test needs at least one check. This check passes once the rule is correct.
     let _ = writeln!(text, "// RUN: snick canon --passes {rule} --verify\n// CHECK: Result-");
     text.push_str(&print(&as_test(claim, region, sample), PrintOptions::default()));
     text

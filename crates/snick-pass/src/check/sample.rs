@@ -34,14 +34,14 @@ const RANDOM_OF_FEW: usize = 42;
 /// are generated.
 const FEW_ELEMENTS: usize = 4096;
 
-/// The number of extra samples if the layers fail on all others, because only few inputs may be valid.
+/// The number of extra samples in case the layers fail on all others, because only a few inputs may be valid.
 const MORE: usize = 56;
 
 /// Random sizes exceed the smallest allowed value by at most this much.
 const SPREAD: u64 = 40;
 
-/// Each size also takes its maximum, with all other sizes small, if the maximum exceeds the smallest value by
-/// at most this much.
+/// Each size also takes its maximum, with all other sizes at their smallest, if the maximum exceeds the
+/// smallest value by at least [`SPREAD`] and at most this much.
 const FURTHEST: u64 = 4096;
 
 /// Constants with more elements are regarded as weights, not as thresholds.
@@ -299,11 +299,11 @@ fn small_spread(symbols: usize) -> i64 {
 pub(super) enum Fill {
     /// All elements differ.
     Distinct,
-    /// Multiples of 1/16 of either sign, and small natural numbers.
+    /// Floats are multiples of 1/16 of either sign; integers are small natural numbers.
     Coarse,
-    /// Floats of either sign and many magnitudes, and small integers of either sign.
+    /// Floats are of either sign and many magnitudes; integers are small and of either sign.
     Scaled,
-    /// Positive floats of many magnitudes, such as variances, and small natural numbers.
+    /// Floats are positive and of many magnitudes, such as variances; integers are small natural numbers.
     Positive,
     /// Like [`Fill::Positive`], but with integers up to the bounds of their type.
     Extreme,
@@ -311,8 +311,8 @@ pub(super) enum Fill {
     Alike,
     /// The constants that the layers read, and numbers close to them.
     Threshold,
-    /// Infinities, NaN, zero and the ends of the type, among other floats. Does not include -0, because the
-    /// maximum of 0 and -0 is unspecified.
+    /// Infinities, NaN, zero, and a very large and a very small number, among other floats. Does not include
+    /// -0, because the maximum of 0 and -0 is unspecified.
     Special,
 }
 

@@ -12,7 +12,7 @@ use snick_tensor::{ElementType, Tensor};
 use crate::selection::Selection;
 use crate::{Pass, Report, RewriteOptions, apply};
 
-/// Composes slices, ignoring the step of the inner one.
+/// Composes two slices, ignoring the step of the inner slice.
 const WRONG: Rule = Rule::exact("wrong-merge", wrong);
 
 fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {

@@ -1,4 +1,4 @@
-//! Passes over the graph: the graph is executed before and after, or the pass is counted as unchecked.
+//! Tests that passes over the graph are accepted, refuted, or counted as unchecked.
 
 use snick_ir::text::{PrintOptions, parse, print};
 use snick_ir::{Graph, NodeId, infer};
@@ -154,7 +154,7 @@ fn every_output_is_compared() {
     }
 }
 
-/// This holds even if the elements are close.
+/// A tolerance applies only to elements, not to sizes and types.
 #[test]
 fn outputs_of_another_size_or_type_are_refuted() {
     let layers = |layer: &str| {

@@ -1,4 +1,4 @@
-//! Which layers and elements a check uses, shown by rules that only some layers or elements refute.
+//! Tests which layers and elements a check uses, with rules that only certain layers or elements refute.
 
 use snick_ir::rewrite::{RewriteResult, Rule};
 use snick_tensor::{ElementType, SplitMix};
@@ -85,7 +85,8 @@ fn integers_reach_the_bounds_of_their_type() {
     }
 }
 
-/// If sizes depend on elements, integers are small, or each integer is its index.
+/// If sizes depend on elements, integers are small or equal to their index. This must suffice to refute a
+/// wrong threshold.
 #[test]
 fn integers_differ_where_sizes_depend_on_them() {
     let higher = Rule::new("higher-threshold", |patch| {

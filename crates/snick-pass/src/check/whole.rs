@@ -23,7 +23,7 @@ pub(crate) enum Difference {
     Nothing,
     /// Inputs, outputs or states differ in type, shape or name, so the graphs cannot be compared.
     Unknown,
-    /// Some outputs are computed by other values.
+    /// Some values that must be equal are computed by different layers.
     Values(Box<Joint>),
 }
 
@@ -51,7 +51,7 @@ impl Difference {
 fn joined(before: &Graph, after: &Graph) -> Option<Joint> {
     let mut numbering = Numbering::of(before)?;
     let mut joint = Joint { graph: before.clone(), pairs: Vec::new(), added: Vec::new() };
-    // For each node of the new graph, its node in the merged graph.
+    // Maps each node of the new graph to its node in the merged graph.
     let mut known: HashMap<NodeId, NodeId> = HashMap::new();
     for which in [is_parameter, is_result] {
         let (old, new) = (ids_of(before, which), ids_of(after, which));
@@ -136,7 +136,7 @@ impl Joint {
     }
 }
 
-/// Finds, among all nodes that compute the same values, the first one.
+/// Value numbering: maps each node to the first node that computes the same values.
 #[derive(Default)]
 struct Numbering {
     /// The first nodes and their inputs, by hash.
@@ -177,8 +177,8 @@ impl Numbering {
     }
 }
 
-/// Whether an input or output is unchanged for callers: operation and name are equal, and no tensor name is
-/// lost. New tensor names are allowed: the tensor may get the names of a layer that it replaces.
+/// Whether an input or output is unchanged for callers: its op and name are equal, and no tensor name is
+/// lost. New tensor names are allowed, because the tensor may get the names of a layer that it replaces.
 fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
     let names = |graph: &Graph, id: NodeId| -> Vec<String> {
         let value = graph.node(id).input(0).unwrap_or(Value { node: id, port: 0 });
@@ -203,19 +203,21 @@ fn is_same(a: &Op, b: &Op) -> bool {
     }
 }
 
-/// The hash of a layer; `None` if the layer is not deterministic.
+/// A hash for value numbering; `None` for layers that are never merged by value: inputs, outputs, absent
+/// constants, and layers that are not deterministic.
 fn number_of(op: &Op, inputs: &Inputs) -> Option<u64> {
     match op {
         Op::Parameter(_) | Op::Result(_) => None,
         op if op.traits().intersects(OpTraits::RANDOM | OpTraits::STATEFUL) => None,
-        // A large constant is identified by its tensor, which stays the same if the pass does not change it.
+        // A large constant is identified by the address of its tensor, which stays the same if the pass does
+        // not change it.
         Op::Const(Constant::Here(tensor)) => hash_of(op, inputs).or(Some(Arc::as_ptr(tensor) as u64)),
         Op::Const(Constant::Absent(_)) => None,
         op => hash_of(op, inputs),
     }
 }
 
-/// Whether layers of an op can be executed here and are deterministic.
+/// Whether layers with this op can be executed here and are deterministic.
 fn can_compute(op: &Op) -> bool {
     let traits = OpTraits::HAS_BODIES | OpTraits::RANDOM | OpTraits::STATEFUL;
     !op.traits().intersects(traits) && !op.is_opaque() && !matches!(op, Op::Const(Constant::Absent(_)))
