@@ -58,7 +58,7 @@ impl PassContext {
     }
 }
 
-/// The reason why a pass over a graph failed, at a layer or as a whole.
+/// Why a pass over a graph failed: an error at a layer, or of the graph as a whole.
 #[derive(Debug)]
 pub struct PassFailure(Result<Located, OpError>);
 

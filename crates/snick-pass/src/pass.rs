@@ -35,7 +35,7 @@ pub struct Pass {
     tolerance: Option<Tolerance>,
 }
 
-/// What a pass runs.
+/// The implementation of a pass.
 #[derive(Clone, Debug)]
 enum PassKind {
     /// Applies rules to a fixed point; earlier rules have priority.
@@ -78,8 +78,9 @@ impl Pass {
     /// A pass that runs a closure over a whole graph. The closure runs on the model and then on each body,
     /// and logs its replacements in the context. Layers without readers are removed afterwards. With checks,
     /// the graph is executed before and after the pass on sample sizes. If a result changes, the pass is
-    /// rejected and undone. If the graph cannot be executed, for instance because its inputs or outputs
-    /// changed, the pass is counted as [unchecked](crate::Report::unchecked).
+    /// rejected and undone. If the results cannot be compared, for instance because a layer cannot be
+    /// executed or the pass changed the inputs or outputs, the pass is counted as
+    /// [unchecked](crate::Report::unchecked).
     ///
     /// ```
     /// use snick_pass::{Pass, PassContext, RewriteOptions, apply};

@@ -26,7 +26,8 @@ use crate::legalize::to_slice::{self, is_slice_like};
 #[must_use = "the report has the errors of rules and the failures of checks"]
 #[non_exhaustive]
 pub struct Report {
-    /// Number of slice-like layers in the original graph, including layers that turn out to be slices.
+    /// Number of slice-like layers in the original graph, plus other layers, such as Gather, that were
+    /// lowered to slices.
     pub slice_like_before: usize,
     /// Number of `slice` primitives in the resulting graph.
     pub slice_after: usize,
@@ -63,7 +64,7 @@ impl Report {
     /// use snick_ir::rewrite::{RewriteResult, Rule};
     /// use snick_pass::{Pass, RewriteOptions, apply};
     ///
-    /// // Nothing here runs `Fancy`: its replacement is made, and there is nothing to compare it with.
+    /// // `Fancy` cannot be executed, so the replacement is made but cannot be checked.
     /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
     ///             %a = Fancy-x(%x) : f32[4]\n  %y = Result-1(%a)\n}\n";
     /// let mut graph = snick_ir::text::parse(text, None)?;

@@ -1,4 +1,4 @@
-//! What a `slice` primitive selects, for rules that move it.
+//! The selection of a `slice` primitive, for rules that move slices.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;

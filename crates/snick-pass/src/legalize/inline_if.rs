@@ -13,7 +13,7 @@ use snick_ir::{Fact, Graph, NodeId, Op, OpError, OpTraits, Value};
 /// create new symbols for data-dependent sizes of the inlined layers.
 pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
 
-/// The same rule for an If with inputs or outputs of f16 or bf16. A run computes such values in f32, and
+/// The same rule for an If with inputs or outputs of f16 or bf16. A session computes such values in f32, and
 /// rounds them when they enter or leave a body.
 pub const HALVES: Rule =
     Rule::exact("inline-if-of-halves", |patch| apply(patch, true)).may_round_within(1e-5, 0.0);
@@ -111,7 +111,7 @@ impl Inlining<'_, '_> {
 mod tests {
     use crate::testing::{fires, silent};
 
-    /// An If with two inputs and two branches, each of which defines `%y`.
+    /// An If with two inputs and two branches, which both define `%y`.
     fn layers(condition: &str, then: &str, otherwise: &str) -> String {
         format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"N,1,3\"}}

@@ -9,7 +9,7 @@ use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, OpTraits, Value};
 use snick_tensor::Tensor;
 
-/// Replaces the Loop.
+/// Replaces a Loop without iterations, unless it is stateful.
 pub const RULE: Rule = Rule::exact("skip-loop", |patch| {
     let (Op::SubGraph(op), false) = (patch.node().op(), patch.node().op().has(OpTraits::STATEFUL)) else {
         return Ok(RewriteResult::NoMatch);
@@ -42,7 +42,7 @@ pub const RULE: Rule = Rule::exact("skip-loop", |patch| {
     Ok(RewriteResult::Replaced(values))
 });
 
-/// The value of a concatenated output without parts, if its shape is known.
+/// An empty tensor for an output that concatenates one part per iteration, if its shape is known.
 fn nothing(patch: &mut Patch, port: usize) -> Result<Option<Value>, OpError> {
     let fact = patch.node().outputs().nth(port);
     let known = fact.and_then(|fact| Some((fact.element_type, fact.shape.as_static()?)));

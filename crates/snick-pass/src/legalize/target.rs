@@ -15,8 +15,8 @@ const MAX_ROUNDS: usize = 16;
 pub struct Target {
     /// Whether the target can write a layer unchanged.
     pub can_write: fn(&Graph, NodeId) -> bool,
-    /// The wider element type in which to compute a layer, if the operator only lacks the element type of the
-    /// layer.
+    /// The wider element type in which to compute a layer, if the target has the operator, but not for the
+    /// element type of the layer.
     pub computes_in: fn(&Graph, NodeId) -> Option<ElementType>,
     /// Whether values may have an element type.
     pub has_type: fn(ElementType) -> bool,

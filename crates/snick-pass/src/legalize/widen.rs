@@ -1,4 +1,5 @@
-//! Computes layers in a wider element type if the operator of a target lacks theirs, and converts back.
+//! Computes layers in a wider element type if the operator of a target does not support their own, and
+//! converts the results back.
 
 use snick_ir::OpError;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};

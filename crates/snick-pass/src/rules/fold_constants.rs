@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule::exact("fold-constants", apply);
 /// Maximum number of elements to copy if the sliced constant also has other readers.
 const MAX_COPIED: usize = 4096;
 
-/// Maximum size of a folded slice.
+/// Maximum size of a folded slice, in bytes.
 const MAX_BYTES: usize = 1 << 26;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

@@ -39,7 +39,7 @@ pub(crate) const TRANSPOSE: Rule =
 fn is_of_rows(op: &Op) -> bool {
     let has_own_rule = op.has(OpTraits::ELEMENTWISE)
         || matches!(op, Op::Broadcast(_) | Op::Gather(_) | Op::MatMul(_) | Op::Transpose(_));
-    // Most sliced values come from one of these two ops, which declare no axes.
+    // Most slices read one of these two ops, which have no axis map.
     !has_own_rule && !matches!(op, Op::Slice(_) | Op::Parameter(_))
 }
 

@@ -85,8 +85,8 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
     Some(Selection::new(axes))
 }
 
-/// Like [`through_reshape`], for a group of axes that has equally many elements before and after. The groups
-/// start at axes `first` and `last`; their dims are constant and not 0.
+/// Like [`through_reshape`], for a group of axes with the same number of elements before and after. The group
+/// starts at axis `first` before the reshape and at axis `last` after it; its dims are constant and not 0.
 fn through_group<C: AnySlice>(
     first: usize,
     from: &[SymExpr],
@@ -100,7 +100,8 @@ fn through_group<C: AnySlice>(
     let sizes = |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVec<[i64; 4]>>>();
     let (from, to) = (sizes(from)?, sizes(to)?);
     let (outer, inner) = to.split_at(axis - last);
-    // The elements must be contiguous: a range of the outermost axis that has more than one element.
+    // The slice must be contiguous: its step is 1, and all axes of the group before the sliced axis have size
+    // 1.
     if sliced.next().is_some() || outer.iter().any(|&dim| dim != 1) || slice.step != 1 || slice.len == 0 {
         return None;
     }
@@ -116,8 +117,8 @@ fn through_group<C: AnySlice>(
             axes.push((at, AxisSlice { start: index, len: len / below, step: 1 }));
             return Some(axes);
         }
-        // The whole range must be at a single index of this axis; otherwise it would extend beyond the later
-        // axes.
+        // Assumes that the whole range is at a single index of this axis. If it is not, it extends beyond a
+        // later axis, and the result is `None`.
         axes.push((at, AxisSlice { start: index, len: 1, step: 1 }));
         offset = within;
     }

@@ -1,5 +1,5 @@
-//! The rules. Each has a file, but rules that only differ in the ops above which they move a slice share one.
-//! Each file tests where its rule applies and where it does not.
+//! The rules, one per file. Rules that only differ in the op above which they move a slice share a file. The
+//! tests in each file show where its rule applies and where it does not.
 
 pub(crate) mod concat_of_slices;
 pub(crate) mod drop_identities;

@@ -78,7 +78,8 @@ fn all_names(graph: &Graph, layer: NodeId, value: Value) -> Vec<String> {
     [vec![graph.node(layer).name().to_string()], tensors].concat()
 }
 
-/// Turns a Parameter and a Result into a variable. Neither may have readers any more.
+/// Turns a Parameter and a Result into a variable. The readers of the Parameter then read the variable, so
+/// the caller can remove both layers.
 fn add_variable(
     graph: &mut Graph,
     parameter: NodeId,

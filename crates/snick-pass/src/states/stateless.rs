@@ -117,8 +117,8 @@ fn is_constant(graph: &Graph, variable_id: &str, variable: &Variable) -> bool {
         && variable.assigns.iter().all(|id| input(id).is_some_and(is_own))
 }
 
-/// Makes the readers of a variable read a new input. Returns the input, and the value that the first run
-/// reads.
+/// Makes the readers of a variable read a new input. Returns the input, and a description of the initial
+/// value of the variable.
 fn add_input(graph: &mut Graph, reads: &[NodeId], name: &str) -> (Value, String) {
     let first = reads.first().map(|&id| graph.node(id));
     let fact = first.and_then(|node| node.outs().first()).map_or_else(Fact::unknown, |out| out.fact.clone());

@@ -79,7 +79,8 @@ fn h_sigmoid(p: &mut Patch, x: Value) -> Result<Value> {
     p.clamp(moved, 0.0, 1.0)
 }
 
-/// Input `i`, a single number. If it is known, it is mapped by `meaning`.
+/// The scalar parameter at input `i`, in the element type of `like`. A known value is mapped by `meaning` and
+/// becomes a constant.
 fn parameter(p: &mut Patch, i: usize, like: Value, meaning: fn(f64) -> f64) -> Result<Value> {
     let value = p.input(i)?;
     let known = p.fact(value)?.as_tensor().and_then(|tensor| tensor.to_f64_vec().ok()?.first().copied());

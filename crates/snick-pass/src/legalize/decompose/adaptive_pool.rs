@@ -8,10 +8,10 @@ use super::helpers::{Result, at_run_time, known, known_size};
 pub(crate) const RULE: Rule =
     Rule::exact("decompose-adaptive-pool", adaptive_pool).may_round_within(1e-5, 0.0);
 
-/// Maximum number of windows along an axis, because each window adds layers.
+/// Maximum number of windows along an axis; each window adds layers.
 const MAX_WINDOWS: i64 = 1024;
 
-/// Pools one axis after the other, which is possible for both the maximum and the mean.
+/// Pools one axis after the other: both the maximum and the mean are separable.
 fn adaptive_pool(p: &mut Patch) -> Result<RewriteResult> {
     let is_mean = match p.node().op() {
         Op::AdaptiveAvgPool(_) => true,

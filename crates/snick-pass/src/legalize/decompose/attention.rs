@@ -10,7 +10,7 @@ use super::helpers::{Result, known_size};
 pub(crate) const RULE: Rule = Rule::exact("decompose-attention", attention).may_round_within(1e-5, 0.0);
 
 /// Computes `softmax(query * scale * key^T + mask) * value`. A sink is an extra score for each query; its
-/// part of the softmax is dropped.
+/// column of the softmax is dropped.
 fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ScaledDotProductAttention(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
@@ -52,8 +52,8 @@ fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
     p.broadcast_to(sink, sizes)
 }
 
-/// Multiplies the query by the scale, by default the inverse square root of its depth. The scale needs f32 to
-/// be exact.
+/// Multiplies the query by the scale, by default the inverse square root of its depth. The default is applied
+/// in f32 to half floats, so that it is not rounded to half precision.
 fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
     let own = p.element_type(query)?;
     if let Some(scale) = p.optional(4) {

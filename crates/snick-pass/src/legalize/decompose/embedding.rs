@@ -82,8 +82,8 @@ fn scattered(p: &mut Patch, zeros: Value, places: Value, updates: Value) -> Resu
     )
 }
 
-/// Sums the rows of each bag. For an empty bag, the result is the row at index `default`, or 0 if that is
-/// negative.
+/// Sums the rows of each bag. The input at port `default` selects the row that results from an empty bag; the
+/// result is 0 if this input is negative or not connected.
 fn summed(p: &mut Patch, bags: Value, count: Value, default: usize, weights: usize) -> Result<RewriteResult> {
     let (table, rows) = (p.input(0)?, rows(p, 1, weights)?);
     let rank = p.rank(table)?;

@@ -49,7 +49,7 @@ fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     if own.is_signed() {
         return Ok(RewriteResult::one(near));
     }
-    // Negative numbers must wrap.
+    // For unsigned types, numbers above the range saturate, but negative numbers wrap.
     let signed = p.convert(whole, ElementType::I64)?;
     let wrapped = p.convert(signed, own)?;
     let is_below = p.less(whole, 0.0)?;

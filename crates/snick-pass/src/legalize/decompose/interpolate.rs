@@ -44,7 +44,7 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
         Ok(None) => return at_run_sizes(p, &op, x),
     };
     if is_pillow {
-        // Pillow resizes the last axis first, and stores integers in between.
+        // Pillow resizes the last axis first, and rounds to integers after each axis.
         steps.reverse();
     }
     let computed = if own == ElementType::F64 { own } else { ElementType::F32 };
@@ -143,7 +143,7 @@ fn padded(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     p.add_op(Op::Interpolate(Box::new(op)), &inputs).map(RewriteResult::one)
 }
 
-/// Computes integers in f32, and rounds the result.
+/// Interpolates integers in f32, and rounds the result.
 fn of_integers(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     let own = p.element_type(x)?;
     if op.mode == Mode::Linear && p.rank(x)? > 4 {
@@ -193,8 +193,8 @@ fn pillow_steps(p: &mut Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<
     Ok(Some(steps))
 }
 
-/// The weights `[output, input]` of a filter. If there is more than one input per output, the filter is
-/// widened to this number.
+/// The weights `[output, input]` of a filter. If the axis shrinks, the filter is widened by the ratio of the
+/// sizes.
 fn pillow(p: &mut Patch, mode: Mode, input: Value, output: Value) -> Result<Value> {
     let [rows, columns] = [p.count_to(output)?, p.count_to(input)?];
     let mut floats = [rows, columns, input, output];

@@ -131,7 +131,7 @@ fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
 const MAX_SIDE: i64 = 1 << 20;
 
 /// Computes `x / (bias + alpha / size^axes * sum of squares)^beta` over a symmetric window. The sum is
-/// computed from the mean of a pool that counts padding.
+/// derived from an average pool that includes padding in its mean.
 fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Lrn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;

@@ -6,7 +6,7 @@ use snick_tensor::kernels::PadMode;
 
 use super::helpers::{Result, at_run_time, known, known_size};
 
-/// Maximum number of elements to gather, because each needs an index.
+/// Maximum number of elements to gather; each element needs an index.
 const MAX_GATHERED: i64 = 1 << 20;
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-pad", pad);
@@ -45,7 +45,7 @@ fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind:
     let (start, stop) = match (mode, behind) {
         (PadMode::Edge, false) => (0, 1),
         (PadMode::Edge, true) => (-1, i64::MAX),
-        // These ranges are in reverse order: the element at `start` comes first.
+        // The step of these ranges is -1, so the element at `start` comes first.
         (_, false) if skip == 0 => (count - 1, i64::MIN),
         (_, false) => (count, 0),
         (_, true) => (-1 - skip, -1 - skip - count),

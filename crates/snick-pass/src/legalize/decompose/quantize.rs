@@ -9,8 +9,8 @@ use super::helpers::{Result, all_inputs, in_f32};
 pub(crate) const RULE: Rule =
     Rule::exact("decompose-fake-quantize", fake_quantize).may_round_within(1e-5, 0.0);
 
-/// Computes `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`. Outside of
-/// the input range, the result is an end of the output range.
+/// Computes `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`. Inputs
+/// outside of the input range map to the ends of the output range.
 fn fake_quantize(p: &mut Patch) -> Result<RewriteResult> {
     let Op::FakeQuantize(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     // 0 means the maximum number of levels.

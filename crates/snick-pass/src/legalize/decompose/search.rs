@@ -1,4 +1,4 @@
-//! Finds the position of values among sorted bounds, by counting.
+//! Bucketize and SearchSorted: the position of a value is the number of sorted bounds below it.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, Value};
@@ -36,10 +36,10 @@ fn search_sorted(p: &mut Patch) -> Result<RewriteResult> {
     count(p, sorted, values, is_below, op.output_type.element_type())
 }
 
-/// Compares a bound with a value.
+/// Whether a bound counts as below a value.
 type IsBelow = fn(&mut Patch, Value, Value) -> Result<Value>;
 
-/// For each value, the number of bounds along the last axis that are below it.
+/// For each value, the number of bounds along the last axis that are below the value.
 fn count(
     p: &mut Patch,
     bounds: Value,

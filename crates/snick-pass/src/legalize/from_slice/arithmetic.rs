@@ -1,5 +1,5 @@
-//! lower-bounds: clamps a range by [`clamp_range`], using Minimum, Maximum and Select on i64 scalars. For
-//! formats that have no ranges.
+//! lower-bounds: clamps a range by [`clamp_range`], using Minimum, Maximum and Select on i64 scalars. Applies
+//! where a format cannot express the range itself.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};

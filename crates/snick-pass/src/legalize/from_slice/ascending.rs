@@ -70,8 +70,8 @@ fn direction(cx: &mut Patch, slice: &DynAxisSlice, step: IntOrValue) -> Result<D
     }
 }
 
-/// The absolute value of the step, at most [`FAR`]. If there is a single element, the step is irrelevant; if
-/// there are several, it cannot be larger.
+/// The absolute value of the step, at most [`FAR`]. The limit does not change the result, because a slice
+/// with a longer step selects at most one element.
 fn stride(cx: &mut Patch, step: IntOrValue, direction: Direction) -> Result<IntOrValue, OpError> {
     match (step, direction) {
         (Int(step), _) => Ok(Int(step.saturating_abs().min(FAR))),

@@ -12,7 +12,7 @@ use snick_tensor::Tensor;
 
 use IntOrValue::Int;
 
-/// The start of a slice. At run time, fails if the start or `len` is too low.
+/// The start of a slice, guarded so that the graph fails at run time if the start or `len` is too low.
 pub(super) fn guarded_start(
     cx: &mut Patch,
     slice: &DynAxisSlice,
@@ -43,7 +43,7 @@ pub(super) fn guarded_start(
     unless_negative(cx, least, start)
 }
 
-/// The start. At run time, a Concat fails if `least` is negative.
+/// The start, guarded by a Concat that fails at run time if `least` is negative.
 fn unless_negative(cx: &mut Patch, least: IntOrValue, start: IntOrValue) -> Result<IntOrValue, OpError> {
     let rows = least.less(cx, Int(0))?.select(cx, Int(2), Int(1))?;
     let shape = IntOrValue::vector(cx, &[rows, Int(1)])?;

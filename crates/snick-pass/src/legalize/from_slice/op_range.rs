@@ -1,5 +1,5 @@
-//! `start:stop:step` with the meaning that OpenVINO's ops give it. Decides which slices can be written as
-//! their original range.
+//! `start:stop:step` as interpreted by OpenVINO's ops. Decides whether a slice can be written with the range
+//! from which `bounds` computed it.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
@@ -26,8 +26,9 @@ impl OpRange {
         Some(Self { axis, start, stop, step: Int(slice.step) })
     }
 
-    /// The range that `bounds` clamps to the size of this axis of `data`. `None` if start, length and step
-    /// are not outputs of `bounds`, or if the OpenVINO runtime would infer the range incorrectly.
+    /// The range from which a `bounds` op computed the slice. `None` if start, length and step do not come
+    /// from one `bounds` for this axis of `data`, or if the OpenVINO runtime would infer the range
+    /// incorrectly.
     pub(super) fn of_bounds(
         b: &GraphBuilder,
         data: Value,
@@ -190,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The number of slicing layers for a StridedSlice with this begin, end and step.
+    /// The number of Slice layers that are written for a StridedSlice with this begin, end and step.
     fn slices(begin: &str, end: &str, step: &str) -> usize {
         let text = format!(
             "snick 1\ngraph \"g\" {{

@@ -1,9 +1,10 @@
 //! Replaces the `slice` primitive by ops that OpenVINO has: Slice-8 or StridedSlice-1.
 //!
-//! A slice with `bounds` becomes the original range, because these ops clamp it in the same way. For other
-//! dynamic slices, the elements are selected in ascending order, and if the slice is descending, a second
-//! slice reverses the whole axis. For `start:stop:step` with a negative step and an unknown stop, the shape
-//! inference of the OpenVINO runtime is wrong: it considers `0:stop:-3` empty for any stop.
+//! If `bounds` computed a slice from a range, the slice becomes this range again, because the replacing ops
+//! clamp it in the same way. Other dynamic slices select their elements in ascending order; if the original
+//! slice is descending, a second slice then reverses the whole axis. This avoids ranges with a negative step
+//! and an unknown stop, for which the shape inference of the OpenVINO runtime is wrong: it considers
+//! `0:stop:-3` empty for any stop.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -101,7 +102,8 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
         sliced = assert_sizes(cx, sliced, &steps.size_asserts)?;
     }
     if sliced == data {
-        // A slice of everything, which keeps the names of both the layer and its input.
+        // The slice selects everything. A slice is added anyway, to keep the names of both the layer and its
+        // input.
         sliced = add_slice(cx, slice_as, data, &[])?;
     }
     Ok(RewriteResult::one(sliced))
@@ -130,9 +132,9 @@ fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> 
     cx.add_op(Reshape { special_zero: true }, &[value, sizes])
 }
 
-/// Adds one op for ranges of ascending axes.
+/// Adds one op for all `ranges`, which are sorted by axis.
 fn add_slice(cx: &mut Patch, slice_as: SliceAs, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
-    // In StridedSlice, which has to list all earlier axes, an unknown step would hide their sizes.
+    // StridedSlice has to list all earlier axes, and an unknown step would hide their sizes from inference.
     let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
     let steps_are_known = || ranges.iter().all(|range| range.step.as_int().is_some());
     let is_tighter = ranges.iter().any(|range| range.numbers().any(|number| is_unknown(&number)))

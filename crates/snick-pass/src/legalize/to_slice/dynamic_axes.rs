@@ -18,7 +18,7 @@ use IntOrValue::Int;
 use super::range::{clamped, index_vector, read};
 use crate::legalize::index::from_end;
 
-/// Maximum number of pairs of an entry and an axis, because each pair adds ops.
+/// Maximum number of pairs of an entry and an axis; each pair adds ops.
 const MAX_PAIRS: usize = 1024;
 
 /// The start, stop and step for an axis without an entry.

@@ -27,7 +27,7 @@ pub(super) fn lower(op: &Gather, cx: &mut Patch) -> Result<RewriteResult, OpErro
     let value = cx.input(0)?;
     match (places.as_slice(), numbers.as_slice()) {
         ([], _) if dims.len() < 2 => Ok(RewriteResult::NoMatch),
-        // If an index is out of range, the layer may return zeros, which a slice cannot.
+        // An index that is out of range may select zeros, which a slice cannot express.
         ([], &[index]) if op.selects_or_fails(index, sizes) => {
             let value = slice_ranges(cx, value, &[AxisRange::element(axis, index)])?;
             squeeze(cx, value, &[axis as i64]).map(RewriteResult::one)

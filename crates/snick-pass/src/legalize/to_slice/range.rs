@@ -52,8 +52,8 @@ fn slice_range(
     clamped(cx, data, dim, range, len, read)
 }
 
-/// The element at the start of a range. If the index is out of range, this only fails at run time, because
-/// the layer might never be executed.
+/// The element at the start of a range. If the index is out of range, the slice only fails at run time,
+/// because the layer might never be executed.
 fn single_element(
     cx: &mut Patch,
     data: Value,
@@ -142,8 +142,8 @@ pub(super) fn index_vector(cx: &mut Patch, input: usize) -> Result<Value, OpErro
     cx.convert(entries, ElementType::I64)
 }
 
-/// The start of a slice if `fault` is 0, otherwise a negative number, which is an invalid start. It is
-/// negative because the start exceeds `size` by at most the fault.
+/// The start of a slice if `fault` is 0, otherwise a negative number, which is an invalid start. Subtracting
+/// `fault * (size + 2)` makes the start negative, because it is at most `size + fault`.
 pub(super) fn poison_if(
     cx: &mut GraphBuilder,
     fault: IntOrValue,

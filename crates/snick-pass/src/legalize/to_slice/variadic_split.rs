@@ -39,7 +39,8 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
     let rest = lengths.iter().position(|&len| len == -1);
     let used = cx.used_outputs();
     let is_used = |port: usize| used.get(port).is_some_and(|&is_used| is_used);
-    // The size of the axis minus a number of elements; an arbitrary number for a part without readers.
+    // The size of the axis minus `taken`; a placeholder of 0 if the axis is dynamic and the part has no
+    // readers.
     let left = |cx: &mut Patch, port: usize, taken: i64| match is_used(port) || dim.as_const().is_some() {
         true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),
         false => Ok(Int(0)),
@@ -67,8 +68,8 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
         before = before.saturating_add(length.max(0));
         parts.push((start, len));
     }
-    // If the other lengths exceed the axis, the length of the rest is negative, so its slice fails, if it is
-    // read.
+    // If the other lengths exceed the axis, the length of the rest is negative. A slice of this length fails,
+    // so the check below is only needed if the rest is not read.
     let fails = rest.is_some_and(is_used);
     if dim.as_const().is_none() && !fails {
         let size = IntOrValue::dim(cx, data, axis)?;
@@ -100,8 +101,7 @@ fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
     let left = size.sub(cx, sum)?;
     let mut start = Int(0);
     let mut parts = Parts::with_capacity(count);
-    // It is a fault if the lengths exceed the axis. If none is -1, it is also a fault if they do not cover
-    // the axis.
+    // The lengths must not exceed the axis. If none is -1, they must also cover the axis.
     let missing = Int(0).sub(cx, left)?.max(cx, Int(0))?;
     let mut fault = missing.max(cx, left)?;
     for len in raw {
