@@ -67,7 +67,7 @@ impl AxisSlice {
     /// Slice-8, OpenVINO StridedSlice-1 and ONNX Slice share. `None` is a masked bound: the first or last
     /// element in the direction of the step is included.
     ///
-    /// `dim` is added to a negative bound, once. The start is then clamped to the axis **at both ends for
+    /// `dim` is added once to a negative bound. The start is then clamped to the axis **at both ends for
     /// either direction**, so a backward slice that starts before the axis selects the first element, where
     /// Python would select nothing.
     ///
@@ -167,7 +167,8 @@ impl AxisSlice {
     }
 }
 
-/// First index and length of a slice, in integers wide enough for any bound, for `dim >= 0` and `step != 0`.
+/// First index and length of a slice, for `dim >= 0` and `step != 0`. The integers are wide enough for any
+/// bound.
 pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i128) -> (i128, i128) {
     let from_start = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
     let bounds = [start, stop].map(|bound| bound.map(from_start));

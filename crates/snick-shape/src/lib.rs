@@ -1,6 +1,6 @@
 //! Symbolic shapes: what is known about the dimensions of a tensor before it exists.
 //!
-//! This crate does not depend on graphs, operations or files. It has two dependencies.
+//! This crate does not depend on graphs, operations or files.
 //!
 //! # Overview
 //! 1. An [`Interval`] is a possibly unbounded range of integers: `?`, `3`, `2..4`, `5..`. Its arithmetic is

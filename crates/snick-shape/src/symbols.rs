@@ -59,7 +59,8 @@ pub enum SymbolError {
 /// All symbols of a graph, and what is known about them and expressions over them.
 ///
 /// Constructors return `None` if a coefficient would overflow `i64`, if the expression would exceed a size
-/// limit, and for symbols of another table. Callers then use a fresh unknown. Equality is structural.
+/// limit, and for symbols of another table. Callers then use a fresh unknown. Two expressions are equal if
+/// they have the same normal form.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, Symbols};
@@ -156,8 +157,8 @@ impl Symbols {
         }
     }
 
-    /// The symbol with this name, created on first use. Later uses narrow its interval to the intersection of
-    /// all given ones; if that is a single value, returns the constant.
+    /// The symbol with this name, created on first use. Later uses narrow its interval to the intersection
+    /// with `interval`; if a single value remains, returns that constant.
     ///
     /// # Errors
     /// [`SymbolError::Disjoint`] if the intersection is empty.

@@ -42,7 +42,7 @@ fn table() -> (Symbols, [SymExpr; 4]) {
     (symbols, exprs)
 }
 
-/// `None` if an operation fails.
+/// Builds the expression of a recipe; `None` if an operation fails.
 fn build(symbols: &Symbols, leaves: &[SymExpr], recipe: &Recipe) -> Option<SymExpr> {
     let Recipe::Binary(op, operands) = recipe else {
         return Some(match recipe {

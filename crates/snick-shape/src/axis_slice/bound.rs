@@ -14,7 +14,7 @@ use crate::sym_expr::SymExpr;
 /// let len = length(&mut symbols, &w, &SliceBound::Masked, &stop, Some(1), Origin::default());
 /// assert_eq!(symbols.display(&len).to_string(), "min(W,k)");
 ///
-/// // With an unknown stop, only the limits are known.
+/// // With an unknown stop, the length is only known to be at most `W`.
 /// let len = length(&mut symbols, &w, &SliceBound::Masked, &SliceBound::Unknown, Some(1), Origin::default());
 /// assert!(symbols.le(&len, &w));
 /// ```

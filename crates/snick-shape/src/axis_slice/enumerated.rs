@@ -63,7 +63,7 @@ struct Points {
 }
 
 impl Points {
-    /// `None` if there are too many combinations.
+    /// The combinations of values of the symbols in `exprs`; `None` if there are too many.
     fn new<'a>(symbols: &Symbols, exprs: impl Iterator<Item = &'a SymExpr>) -> Option<Self> {
         let mut ids: Vec<SymbolId> = exprs.flat_map(SymExpr::symbols).collect();
         ids.sort_unstable();

@@ -51,7 +51,7 @@ pub fn length(
     if let Some(constant) = constant_length(dim, start, stop, step) {
         return SymExpr::Const(constant);
     }
-    // Nothing can be selected from an empty axis, so the bounds matter only for a non-empty one.
+    // Nothing can be selected from an empty axis, so the bounds matter only if the axis is not empty.
     let Some(some) = sizes.meet(Interval::new(1, i64::MAX).unwrap_or(Interval::DIM)) else {
         return SymExpr::Const(0);
     };
@@ -89,7 +89,7 @@ pub fn length(
     exact
 }
 
-/// A new symbol that never exceeds the size of the axis.
+/// A new symbol for a length, which never exceeds the size of the axis.
 fn unknown_length(symbols: &mut Symbols, dim: &SymExpr, interval: Interval, origin: Origin) -> SymExpr {
     let is_size = symbols.interval(dim).lo() >= 0;
     let most = if is_size { Some(dim.clone()) } else { symbols.max(dim, &SymExpr::Const(0)) };
@@ -147,7 +147,7 @@ impl SymbolicAxis<'_> {
         if self.may_be_empty { hull.hull(Interval::exact(0)) } else { hull }
     }
 
-    /// `None` if the sign of the bound is unknown.
+    /// The position of a bound; `None` if its sign is unknown.
     fn place(&self, bound: &SliceBound, masked: Place) -> Option<Place> {
         let expr = match bound {
             SliceBound::Masked => return Some(masked),
@@ -176,12 +176,12 @@ impl SymbolicAxis<'_> {
         } else {
             self.backward(self.place(start, last)?, self.place(stop, first)?)?
         };
-        // The formulas assume a non-empty axis; the minimum with `dim` makes the length 0 for an empty one.
+        // The formulas assume a non-empty axis. The minimum with `dim` makes the length of an empty axis 0.
         let span = if self.may_be_empty { self.symbols.min(&self.positive(&span)?, self.dim)? } else { span };
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
 
-    /// Elements from start to stop, stepping forward: both bounds are clamped to `0..=d`.
+    /// The distance from start to stop for a positive step; both bounds are clamped to `0..=d`.
     fn forward_length(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;
@@ -209,7 +209,8 @@ impl SymbolicAxis<'_> {
         }
     }
 
-    /// Elements from start down to stop on a non-empty axis, clamped to `0..=d-1` and `-1..=d`.
+    /// The distance from start down to stop on a non-empty axis, with the start clamped to `0..=d-1` and the
+    /// stop to `-1..=d`.
     fn backward(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;

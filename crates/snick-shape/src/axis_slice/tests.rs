@@ -277,8 +277,8 @@ fn affine(symbols: &mut Symbols, interval: Interval, scale: i64, shift: i64) -> 
     symbols.add(&scaled, &SymExpr::Const(shift)).unwrap()
 }
 
-/// The length is correct for every size, its interval as tight as possible, and it is the symbol itself if
-/// and only if the slice keeps the size.
+/// The length is correct for every size. If the size is a symbol plus a constant, the interval of the length
+/// is exact, and the length is the size itself if and only if the slice keeps the size.
 #[test]
 fn symbolic_length_is_right_everywhere_for_constant_bounds() {
     let axes = [(of(0, 9), 1, 0), (of(2, 5), 1, 0), (of(4, 7), 1, 0), (of(1, 7), 1, -1), (of(0, 5), 2, 1)];
@@ -341,7 +341,7 @@ fn symbolic_length_is_right_everywhere_for_symbolic_bounds() {
         |s, d, n| s.sub(d, n),
         |s, d, n| s.min(d, n),
         |s, _, n| s.sub(&(-1).into(), n),
-        // Before the first element of shorter axes.
+        // Before the first element of an axis with fewer than 5 elements.
         |_, _, _| Some((-5).into()),
         |s, _, n| s.sub(&(-5).into(), n),
         |s, d, _| s.neg(d),

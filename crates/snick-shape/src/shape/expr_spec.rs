@@ -41,10 +41,10 @@ impl ExprSpec {
         Symbols::default().parse(&self.text).ok()?.as_const()
     }
 
-    /// The expression over the symbols that have its names. Missing symbols are declared as `0..`.
+    /// The expression over the symbols of the table with these names. Missing symbols are declared as `0..`.
     ///
     /// # Errors
-    /// [`ShapeError`] if the value can be negative or a divisor 0.
+    /// [`ShapeError`] if the value can be negative or a divisor can be 0.
     pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, ShapeError> {
         for name in &self.names {
             symbols.named(name, Interval::DIM, origin)?;

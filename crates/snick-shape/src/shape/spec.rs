@@ -93,7 +93,7 @@ impl DimSpec {
     }
 }
 
-/// Prints what [`FromStr`] parses, without brackets; a scalar prints as an empty string.
+/// Prints the notation that [`FromStr`] parses, without brackets; a scalar prints as an empty string.
 impl fmt::Display for ShapeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Dims(dims) = self else { return f.write_str("...") };
@@ -104,7 +104,7 @@ impl fmt::Display for ShapeSpec {
     }
 }
 
-/// Prints what [`FromStr`] parses. A name that is not a word is put in backticks.
+/// Prints the notation that [`FromStr`] parses. A name that is not a word is put in backticks.
 impl fmt::Display for DimSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

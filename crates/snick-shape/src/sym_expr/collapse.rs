@@ -32,7 +32,7 @@ impl Sum {
         (extrema, self.terms.len())
     }
 
-    /// The sum with each alternative form of the minimum or maximum in the term at `index`.
+    /// The alternative forms of the sum, in which the minimum or maximum in the term at `index` is rewritten.
     fn respelled(&self, index: usize) -> Vec<Self> {
         let spellings = self.terms.get(index).and_then(|term| {
             let (position, kind, [a, b]) = pair(&term.monomial)?;

@@ -136,9 +136,9 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     }
 }
 
-/// Quotient and remainder of polynomial division by the leading term of the divisor, the greatest term of
-/// highest degree, so that each step leaves only smaller terms. The remainder need not be smaller than the
-/// divisor, but `dividend == quotient * divisor + remainder`.
+/// Quotient and remainder of polynomial division. Divides by the leading term of the divisor, the greatest
+/// term of the highest degree, so that each step leaves only smaller terms. The remainder need not be smaller
+/// than the divisor, but `dividend == quotient * divisor + remainder`.
 pub(super) fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
     const MAX_STEPS: usize = 16;
     let lead = divisor.terms.iter().max_by_key(|term| (term.monomial.0.len(), &term.monomial))?;

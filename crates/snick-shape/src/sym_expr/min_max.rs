@@ -118,7 +118,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     outside.plus_scaled(&Sum::atom(kind.atom(operands)), 1)
 }
 
-/// Drops operands that are never more extreme than another one.
+/// Drops operands that are never more extreme than another operand.
 fn undominated(differences: Differences<'_>, kind: Extremum, operands: Vec<Sum>) -> Vec<Sum> {
     let beats = |a: &Sum, b: &Sum| {
         let Some(difference) = a.plus_scaled(b, -1) else { return false };

@@ -1,9 +1,9 @@
 //! Symbolic integer expressions in normal form.
 //!
-//! An expression is a constant plus a sum of coefficient times *monomial*; a monomial is a product of
-//! *atoms*; an atom is a symbol, a floor division, a minimum or a maximum. Only the normalising constructors
-//! of [`Symbols`](crate::Symbols) build expressions, so structural equality is a sound (and mostly complete)
-//! test for "the same function of the symbols".
+//! An expression is a constant plus a sum of terms. A term is a coefficient times a *monomial*; a monomial is
+//! a product of *atoms*; an atom is a symbol, a floor division, a minimum or a maximum. Only the normalising
+//! constructors of [`Symbols`](crate::Symbols) build expressions, so structural equality is a sound (and
+//! mostly complete) test for "the same function of the symbols".
 //!
 //! These types do not refer to a table. [`Symbols`](crate::Symbols) records intervals of expressions, which
 //! the functions of these modules use to normalise expressions.

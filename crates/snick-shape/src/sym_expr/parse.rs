@@ -39,7 +39,7 @@ const MAX_TERMS: usize = 128;
 #[error("{kind} at character {} of `{text}`", self.column())]
 #[non_exhaustive]
 pub struct ExprError {
-    /// The text.
+    /// The text of the expression.
     pub text: String,
     /// The byte offset of the error.
     pub offset: usize,

@@ -1,8 +1,8 @@
 //! Proofs that a sum is never negative.
 //!
-//! A sum whose interval starts at 0 is proved. Otherwise a term is replaced by a lower bound: a minimum or
-//! maximum by its operands, a division by its dividend, a symbol by an expression that it never exceeds.
-//! Every step is sound for all values of the symbols, but the proof is not complete.
+//! A sum is proved if its interval contains no negative value. Otherwise a term is replaced by a lower bound:
+//! a minimum or maximum by its operands, a division by its dividend, a symbol by an expression that it never
+//! exceeds. Every step is sound for all values of the symbols, but the proof is not complete.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) fn is_nonnegative(symbols: &Symbols, sum: &Sum) -> bool {
 struct Proof<'a> {
     symbols: &'a Symbols,
     steps_left: u32,
-    /// Sums that could not be proved. Applying the same replacements in another order reaches them again.
+    /// Sums that could not be proved. The same replacements in another order lead to these sums again.
     failed: Vec<Sum>,
 }
 

@@ -1,4 +1,4 @@
-//! Simplification never changes a function: compares enumerated and random expressions with their values.
+//! Tests on enumerated and random expressions that simplification does not change their values.
 
 use super::*;
 use crate::interval::Interval;

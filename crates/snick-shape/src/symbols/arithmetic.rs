@@ -10,7 +10,7 @@ use crate::sym_expr::renormalize::in_normal_form;
 use crate::sym_expr::{SymExpr, SymbolId, division, eval, proof, solve, substitute};
 
 impl Symbols {
-    /// `None` if an expression has symbols of another table.
+    /// Returns `None` if an expression has symbols of another table.
     fn own<const N: usize>(&self, exprs: [&SymExpr; N]) -> Option<()> {
         exprs.into_iter().all(|expr| self.owns(expr)).then_some(())
     }

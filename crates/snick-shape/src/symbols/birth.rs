@@ -34,7 +34,7 @@ pub enum Birth {
     Either(Box<[SymExpr; 2]>),
     /// One of several values, with a description.
     Merged(Cow<'static, str>),
-    /// The value follows from other symbols, but has no expression, for this reason.
+    /// Other symbols determine the value, but there is no expression for it. Holds the reason.
     GivenUp(Cow<'static, str>),
 }
 
@@ -110,7 +110,8 @@ impl Symbols {
         self.get(symbol).map_or(&Birth::Data(None), |symbol| &symbol.birth)
     }
 
-    /// Why a symbol exists, in words; `None` if the kind says everything.
+    /// Describes why a symbol exists; `None` for declared symbols, and for run-time data without a
+    /// description.
     ///
     /// ```
     /// # use snick_shape::{Birth, Interval, Origin, Symbols};
