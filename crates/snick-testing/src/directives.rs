@@ -12,13 +12,13 @@ use crate::pattern::{Captures, Pattern, PatternError, Resolved, one_blank};
 pub enum Directive {
     /// `RUN:` runs the command.
     Run(String),
-    /// `CHECK:` requires a line after the last match that contains this text.
+    /// `CHECK:` requires that a line after the last match contains this text.
     Check(String),
     /// `CHECK-NEXT:` requires that the line right after the last match contains this text.
     Next(String),
     /// `CHECK-NOT:` requires that no line between the last match and the next one contains this text.
     Not(String),
-    /// `CHECK-TRACE:` requires a line in the trace of rewrites, after the last match in the trace, that
+    /// `CHECK-TRACE:` requires that a line in the trace of rewrites, after the last match in the trace,
     /// contains this text.
     Trace(String),
     /// `CHECK-TRACE-NOT:` requires that no line of the trace, between the last match in the trace and the
@@ -30,8 +30,8 @@ pub enum Directive {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Directives(Vec<(usize, Directive)>);
 
-/// The error for a comment that looks like a directive but is not one. If it were ignored, the test would
-/// check less than it seems to.
+/// The error for a comment that looks like a directive but is not one. If such a comment were ignored, the
+/// test would check less than it seems to.
 ///
 /// ```
 /// use snick_testing::Directives;
@@ -111,7 +111,7 @@ fn is_in_capitals(word: &str) -> bool {
     word.contains(char::is_uppercase) && !word.contains(char::is_lowercase)
 }
 
-/// The directive that is most similar to a name, or to its alphabetic prefix as in `CHECK-NOT{LITERAL}`.
+/// The directive that is most similar to a name, or to the start of the name, as in `CHECK-NOT{LITERAL}`.
 fn nearest(name: &str) -> Option<&'static str> {
     let start = name.split(|c: char| !c.is_ascii_alphabetic() && c != '-').next().unwrap_or_default();
     [name, start].iter().find_map(|name| {
@@ -159,7 +159,7 @@ impl Directive {
         }
     }
 
-    /// The pattern of a directive; `RUN:` has none.
+    /// The pattern of a directive; `None` for `RUN:`.
     fn pattern(&self) -> Option<&str> {
         match self {
             Self::Run(_) => None,
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(unmet("// CHECK: b = [[VALUE:\\w+]]\n// CHECK: c = [[VALUE]]"), Some(2));
         assert_eq!(unmet("// CHECK: [[X:o]]n[[Y:e]]\n// CHECK-NOT: tw[[X]]\n// CHECK: c"), Some(2));
         assert_eq!(unmet("// CHECK: {{^[ab]}} = [[V:(one|two)]]\n// CHECK-NEXT: b{{ = t}}"), None);
-        // This also holds within one line.
+        // A capture can be used in the pattern that defines it.
         assert_eq!(unmet("// CHECK: [[X:[a-z]]]{{.*}} = on{{[a-e]}}"), None);
         assert_eq!(unmet("// CHECK: [[X:[a-z]]] = [[X]]"), Some(1));
         assert_eq!(unmet("// CHECK-TRACE: [[X:x]]\n// CHECK-NOT: [[X]]"), None);

@@ -19,7 +19,7 @@
 //!
 //! [`check_files!`] turns each such file in a folder into a `#[test]`; its commands may use passes of your
 //! own crate. [`Suite`] checks a text at run time. [`before_after`] and [`diff`] return text for snapshots
-//! (`insta::assert_snapshot!`): names are stable, weights are digests, and no paths occur.
+//! (`insta::assert_snapshot!`): names are stable, weights are printed as digests, and no paths occur.
 
 mod before_after;
 mod diff;

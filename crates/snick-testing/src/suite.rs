@@ -88,7 +88,7 @@ impl Suite {
     /// [`check_files!`](crate::check_files) makes each file a test of its own.
     ///
     /// # Errors
-    /// The errors of all files that failed, by name, or an error if the folder contains no files.
+    /// The errors of all files that failed, sorted by file name, or an error if the folder contains no files.
     pub fn check_folder(&self, folder: &Path) -> Result<usize, CheckError> {
         let located = |error: CheckError| error.of(&folder.to_string_lossy());
         let files = files(folder).map_err(|error| located(error.into()))?;
@@ -183,7 +183,7 @@ impl Suite {
                     parsed.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
                 }
                 "--verify" => parsed.verify = true,
-                // Means the graph of the test.
+                // Both stand for the graph of the test.
                 "-" | "%s" => {}
                 other => return Err(format!("unknown option `{other}`")),
             }

@@ -24,7 +24,7 @@ pub enum TextError {
     TokenRange { id: i32, size: usize },
 }
 
-/// The bytes as a message shows them.
+/// At most 80 characters of the bytes, for a message.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().take(80).collect()
 }

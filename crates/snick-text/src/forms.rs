@@ -71,7 +71,7 @@ impl NormalForm {
         }
     }
 
-    /// The decomposition of `c`, if it is a single character.
+    /// The decomposition of `c`, if it consists of a single character.
     fn single(self, c: char) -> Option<char> {
         let (mut first, mut count) = (c, 0);
         self.decompose(c, |c| {

@@ -87,8 +87,8 @@ impl Pattern {
         Ok(())
     }
 
-    /// Calls `each` with the parts of a text, and whether each is a special token. If a group of the pattern
-    /// matches, only the group is the special token, and the match around it is dropped.
+    /// Calls `each` with every part of a text, and whether the part is a special token. If a group of the
+    /// pattern matches, only the group is the special token, and the rest of the match is dropped.
     ///
     /// # Errors
     /// [`TextError::Steps`].

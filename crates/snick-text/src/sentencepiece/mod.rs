@@ -15,7 +15,7 @@ pub use self::special::SpecialTokens;
 use crate::normalizer::SPACE;
 use crate::{CharsMap, NormalForm, Normalizer, Rule, TextError, Trie, Unigram, Whitespace};
 
-/// What a token is for.
+/// The type of a token in the vocabulary.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum TokenKind {
     Normal,

@@ -13,8 +13,8 @@ pub struct SpecialTokens {
 }
 
 impl SpecialTokens {
-    /// Creates the set from texts and tokens. A token that consists of letters matches only at the start or
-    /// end of a word.
+    /// Creates the set from texts and tokens. A token that consists of ASCII letters matches only at the
+    /// start or end of a word.
     ///
     /// # Errors
     /// [`TextError::Pattern`] if the pattern of all tokens does not compile.
