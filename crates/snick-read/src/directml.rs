@@ -271,7 +271,7 @@ impl DescriptionBuilder {
     fn add_all(&mut self, operators: &[Operator]) -> Result<(), ReadError> {
         let written: HashSet<&str> = operators.iter().map(|op| op.output.name.as_str()).collect();
         let read: HashSet<&str> = operators.iter().map(|op| op.input.name.as_str()).collect();
-        // Inputs come first, because they are the signature of the graph.
+        // Adds the inputs first, in the order of first use, which defines the signature of the graph.
         for operator in operators.iter().filter(|op| !written.contains(op.input.name.as_str())) {
             if !self.tensors.contains_key(&operator.input.name) {
                 self.parameter(operator);
@@ -302,7 +302,7 @@ impl DescriptionBuilder {
 
     fn parameter(&mut self, operator: &Operator) {
         let tensor = &operator.input;
-        // Sizes that are invalid are reported with the operator.
+        // Clamps negative sizes, because the checks of the operator report all invalid sizes.
         let dims = tensor.sizes.iter().map(|&size| DimSpec::Interval(Interval::exact(size.max(0))));
         let op = Parameter { element_type: tensor.element_type, shape: ShapeSpec::Dims(dims.collect()) };
         let value = self.layer(&tensor.name, op.into(), operator.json.loc(), &[]);

@@ -25,8 +25,8 @@ fn check_regular(path: &Path) -> std::io::Result<()> {
 /// Maps a weights file, which must be a regular file.
 pub(crate) fn map(path: &Path) -> std::io::Result<Storage> {
     check_regular(path)?;
-    // SAFETY: the documentation of `Reader::file` requires that files do not change while the model is in use.
-    // The bytes are only read as numbers, for which any bit pattern is valid; text is never mapped.
+    // SAFETY: the documentation of `Reader::file` requires that files do not change while the model is in
+    // use. The bytes are only read as numbers, for which any bit pattern is valid; text is never mapped.
     unsafe { Storage::map(path) }
 }
 

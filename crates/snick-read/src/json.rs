@@ -51,12 +51,10 @@ impl<'d> Json<'d> {
         self.raw
     }
 
-    /// Whether the value is an object.
     pub(crate) fn is_object(self) -> bool {
         self.raw.starts_with('{')
     }
 
-    /// Whether the value is an array.
     pub(crate) fn is_array(self) -> bool {
         self.raw.starts_with('[')
     }
@@ -67,7 +65,6 @@ impl<'d> Json<'d> {
         self.raw.starts_with('"')
     }
 
-    /// Whether the value is `null`.
     pub(crate) fn is_null(self) -> bool {
         self.raw == "null"
     }
@@ -119,7 +116,7 @@ impl<'d> Json<'d> {
         Self { document: self.document, raw: raw.get() }
     }
 
-    /// The value as text for a message. If the value is long, only its kind.
+    /// The value as text for a message, or only its kind for an object, a long array or a long string.
     fn shown(self) -> String {
         match self.raw.as_bytes().first() {
             Some(b'{') => "an object".into(),

@@ -1,8 +1,8 @@
 //! Reads models into graphs, with one folder or file per format.
 //!
-//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. Readers keep all
-//! information in the file. A layer that cannot be read as the operation that it names stays in the graph as
-//! an opaque layer, and [`Read::errors`] contains the reason.
+//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. A layer that
+//! cannot be read as the operation that it names stays in the graph as an opaque layer, and [`Read::errors`]
+//! contains the reason.
 //!
 //! ```
 //! let text = r#"snick 1
@@ -56,7 +56,7 @@ pub use error::ReadError;
 pub struct Read {
     /// The graph, not yet inferred.
     pub graph: Graph,
-    /// The errors of layers that are therefore opaque.
+    /// The errors of single layers and edges. Layers that could not be read are opaque.
     pub errors: Vec<Located>,
     /// Notes for the user, such as missing weights.
     pub notes: Vec<String>,

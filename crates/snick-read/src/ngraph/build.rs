@@ -12,7 +12,7 @@ use super::{constant, ops, value_type};
 use crate::json::Json;
 use crate::{Read, ReadError};
 
-/// The graph so far.
+/// Builds the graph of a function, one node at a time.
 pub(super) struct FunctionBuilder<'f> {
     graph: Graph,
     functions: &'f Functions,
@@ -20,7 +20,7 @@ pub(super) struct FunctionBuilder<'f> {
     named: HashMap<String, NamedValue>,
 }
 
-/// What a name refers to.
+/// The values that a name refers to.
 enum NamedValue {
     Layer(NodeId),
     /// One output of a node, with a name of its own.
@@ -178,7 +178,8 @@ impl<'f> FunctionBuilder<'f> {
             if !layer.op().is_opaque() {
                 return Err(wrong());
             }
-            // The number of outputs of an unknown op only follows from its readers.
+            // A file may not list the outputs of an unknown op, so outputs are added when a reader refers to
+            // them.
             self.graph.ensure_outputs(node, port + 1);
         }
         Ok(Value { node, port: port as u32 })

@@ -12,7 +12,7 @@ pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
     let ranks = site.dims(a).zip(site.dims(b)).map(|(a, b)| (a.len(), b.len()));
     let count = match (site.node.attrs.int("reduction_axes_count")?, ranks) {
         (Some(count), _) => count,
-        // Old files omit the count: it is one axis, or none if an input is a scalar.
+        // Old files omit the count. It defaults to 1, or to 0 if an input is a scalar.
         (None, Some((a, b))) => i64::from(a > 0 && b > 0),
         (None, None) => return Err(OpError::MissingAttribute { name: "reduction_axes_count" }),
     };

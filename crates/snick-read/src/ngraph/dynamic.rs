@@ -6,10 +6,11 @@ use snick_tensor::ElementType;
 
 use super::site::{Site, element_type, sizes, word};
 
-/// Maximum axis in a set of axes: masks in OpenVINO have an entry for each axis up to the largest one.
+/// Maximum axis in a set of axes, and maximum rank of a DynBroadcast. OpenVINO needs a list with an entry for
+/// each axis, so a large number in a file would cause a large allocation.
 const MAX_MASKED_AXIS: usize = 256;
 
-/// A strided slice. nGraph has sets of axes where OpenVINO has masks.
+/// Adds a StridedSlice, with masks in place of nGraph's sets of axes.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let masks = [
         ("begin_mask", "lower_bounds_mask"),
@@ -37,7 +38,8 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("StridedSlice", 1, attrs, &inputs)
 }
 
-/// The third input lists the axes that are new. The other axes come from the data, in order.
+/// The third input lists the output axes along which to broadcast. The remaining output axes are the axes of
+/// the data, in order.
 pub(super) fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let (data, shape, axes) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = site.sizes(shape).and_then(|sizes| sizes.first().copied());

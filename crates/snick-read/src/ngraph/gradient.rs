@@ -8,7 +8,7 @@ use super::layers::product;
 use super::site::{Site, sizes};
 use super::window::{dilated, numbers, numbers_or};
 
-/// Windows whose maximum is selected; among equal elements, the first.
+/// The windows of a max pool. If several elements are equal, the first is the maximum.
 pub(super) struct Maxima {
     pub(super) kernel: Vec<i64>,
     pub(super) strides: Vec<i64>,
@@ -17,8 +17,8 @@ pub(super) struct Maxima {
 }
 
 impl Maxima {
-    /// Broadcasts `initial`. For each window of `data`, adds the corresponding element of `delta` at the
-    /// position of the window's maximum.
+    /// Adds each element of `delta` to the broadcast `initial`, at the position of the maximum of the
+    /// corresponding window of `data`.
     pub(super) fn scatter(
         self,
         site: &mut Site,
@@ -48,8 +48,8 @@ impl Maxima {
     }
 }
 
-/// For each window of the first input, adds the corresponding element of the second input at the position of
-/// the window's maximum.
+/// The gradient of a max pool. Adds each element of the second input to a tensor of zeros, at the position of
+/// the maximum of the corresponding window of the first input.
 pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
     let kernel = numbers(site, "window_shape")?.to_vec();
     let count = kernel.len();
@@ -199,8 +199,8 @@ impl Window {
     }
 }
 
-/// The gradient of a convolution with respect to its data. If the data is dilated, only the gradient of the
-/// original elements.
+/// The gradient of a convolution with respect to its data. If the data is dilated, returns only the gradient
+/// of the original elements.
 pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "data_batch_shape")?;
     let spatial = shape.len().saturating_sub(2);
@@ -236,7 +236,7 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
         let got = format!("ranks {} and {}", dims.len(), windows.len());
         return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", filters.len())));
     }
-    // The padding at the end is just large enough for all elements of the filters.
+    // The padding at the end makes the result exactly as large as the filters. If negative, it crops.
     let behind = |i: usize| {
         let kernel = filters[i + 2].checked_sub(1)?.checked_mul(window.dilations[i])?;
         let reach = windows[i + 2].checked_sub(1)?.checked_mul(window.strides[i])?.checked_add(1)?;

@@ -1,4 +1,4 @@
-//! Layers that several kinds of nodes need: reshapes, transposes, padding.
+//! Helpers for several kinds of nodes: known sizes, transposes, padding.
 
 use snick_ir::{OpError, Value};
 
@@ -18,7 +18,7 @@ impl Site<'_, '_> {
         self.transpose(value, order)
     }
 
-    /// Pads `value` with zeros. Negative numbers crop.
+    /// Pads `value` with zeros; negative padding crops.
     pub(super) fn padded(&mut self, value: Value, below: &[i64], above: &[i64]) -> Result<Value, OpError> {
         if below.iter().chain(above).all(|&pad| pad == 0) {
             return Ok(value);

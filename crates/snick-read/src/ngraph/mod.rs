@@ -1,4 +1,4 @@
-//! Serialised nGraph functions: a JSON array of functions, the last of which is the model.
+//! Serialised nGraph functions: a JSON array of functions. The last function is the model.
 //!
 //! `node.rs` reads nodes in every version of the format, `value_type.rs` types and shapes, `constant.rs`
 //! values, and `function.rs` auxiliary functions. `build.rs` builds the graph, with a `Site` (`site.rs`) for

@@ -70,12 +70,13 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// Whether the attributes have the names of the op's C++ class.
+    /// Whether nGraph's attribute visitor wrote the attributes, under the names in the op's C++ class.
     pub(super) fn attrs_are_visited(&self) -> bool {
         self.object.get("attribute_visitor").is_some_and(|flag| flag.raw() == "true")
     }
 
-    /// The names of output tensor `port`. For the first output, these include the names of the node.
+    /// The tensor names of output `port`. The first output also gets the name and the friendly name of the
+    /// node.
     pub(super) fn tensor_names(&self, port: usize) -> Result<Vec<String>, ReadError> {
         let mut names: Vec<String> = self.outputs.get(port).cloned().into_iter().collect();
         if port == 0 {
@@ -127,8 +128,8 @@ fn tensor_name(json: Json) -> Result<String, ReadError> {
     json.text()
 }
 
-/// The fields that are not common to all nodes, typed by their syntax. A field of any other syntax stays JSON
-/// text.
+/// The fields that are not common to all nodes. The JSON syntax of a field determines its type; objects and
+/// other unexpected values stay JSON text.
 fn attrs(object: &Object) -> Attrs<'static> {
     let own = object.iter().filter(|(name, json)| !COMMON.contains(name) && !json.is_null());
     own.map(|(name, json)| (Cow::Owned(name.to_string()), attr(json))).collect()

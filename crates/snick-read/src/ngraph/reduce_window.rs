@@ -12,7 +12,7 @@ use super::site::{Site, sizes};
 /// Maximum number of positions listed for the windows of one axis.
 const MAX_POSITIONS: i64 = 1 << 24;
 
-/// Combines two values by the op of a binary function.
+/// Adds the layer that applies a binary function to two values.
 type Join = fn(&mut Site, Value, Value) -> Result<Value, OpError>;
 
 /// For each binary function: the name of its op, the reduction, and how to combine two values.
@@ -27,8 +27,8 @@ const REDUCTIONS: &[(&str, ReduceOp, Join)] = &[
     ("Or", ReduceOp::LogicalOr, |site, x, y| site.logical_or(x, y)),
 ];
 
-/// The op of the function that attribute `name` refers to, and whether its inputs are in the order of the
-/// parameters.
+/// The op of the function that attribute `name` refers to, and whether the inputs of the op are the
+/// parameters of the function in the same order.
 fn function(site: &Site, name: &'static str) -> Result<(String, bool), OpError> {
     let function = site.node.attrs.text(name)?.ok_or(OpError::MissingAttribute { name })?;
     let binary = site.functions.binary(function)?;
@@ -115,9 +115,9 @@ fn windows(site: &Site) -> Result<Vec<Window>, OpError> {
     axes.map(window).collect()
 }
 
-/// Broadcasts the third input. For each window of the first input, adds the corresponding element of the
-/// second input at the position of the window's maximum. `GreaterEq` selects the last of equal elements,
-/// which is the first in reverse order.
+/// Adds each element of the second input to the broadcast third input, at the position of the maximum of the
+/// corresponding window of the first input. `GreaterEq` selects the last of equal elements. The data is
+/// reversed in this case, because a pool selects the first.
 pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let last = match function(site, "selection_function")? {
         (op, true) if op == "Greater" => false,

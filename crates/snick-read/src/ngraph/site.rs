@@ -72,7 +72,7 @@ impl Site<'_, '_> {
         self.dims(value)?.into_iter().collect()
     }
 
-    /// The sizes of a value, each of which is `None` if unknown; `None` if the rank is unknown.
+    /// The sizes of a value, with `None` for each unknown size. Returns `None` if the rank is unknown.
     pub(super) fn dims(&self, value: Value) -> Option<Vec<Option<i64>>> {
         let dims = self.fact(value).ok()?.shape.dims()?;
         Some(dims.iter().map(|dim| dim.as_const()).collect())
@@ -151,6 +151,6 @@ pub(super) fn sizes(site: &Site, name: &'static str) -> Result<Vec<i64>, OpError
 }
 
 pub(super) fn as_ints(sizes: &[usize]) -> Vec<i64> {
-    // Sizes come from the file, which contains 64-bit integers.
+    // The sizes were parsed as 64-bit integers, so every size fits in an `i64`.
     sizes.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }

@@ -96,8 +96,8 @@ fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, O
     site.add_op(Slice::fixed(axes), &[data])
 }
 
-/// Replaces a slice of the data by the second input, one axis at a time. Elements outside the range of an
-/// axis are kept; inside the range, the next axis is replaced.
+/// Replaces a slice of the data by the second input: slices the data along one axis after another, then puts
+/// the replacement back along the same axes in reverse order.
 pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     let (data, patch) = (site.input(0)?, site.input(1)?);
     let ranges = ranges(site, data)?;

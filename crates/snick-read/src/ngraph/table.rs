@@ -14,7 +14,7 @@ const UNARY: &[&str] = &[
     "Sqrt", "Tan", "Tanh",
 ];
 
-/// Names of elementwise ops that broadcast as `auto_broadcast` says.
+/// Names of elementwise ops that broadcast according to attribute `auto_broadcast`.
 #[rustfmt::skip]
 const BROADCASTING: &[&str] = &[
     "Add", "And", "Divide", "Equal", "FloorMod", "Greater", "GreaterEq", "GreaterEqual", "Less", "LessEq",
@@ -22,7 +22,7 @@ const BROADCASTING: &[&str] = &[
     "NotEqual", "Or", "Power", "Select", "SquaredDifference", "Subtract", "Xor",
 ];
 
-/// The names of these ops in OpenVINO, if they differ.
+/// The OpenVINO names of elementwise ops, where they differ from the names in nGraph.
 const RENAMED: &[(&str, &str)] = &[
     ("Not", "LogicalNot"),
     ("And", "LogicalAnd"),
@@ -42,8 +42,8 @@ const REDUCTIONS: &[(&str, ReduceOp)] = &[
     ("Sum", ReduceOp::Sum),
 ];
 
-/// An op that has the same inputs in OpenVINO. Lists attribute names in OpenVINO and in nGraph, and constant
-/// attributes.
+/// An op that has the same inputs in OpenVINO. `attrs` pairs names of attributes in OpenVINO with their names
+/// in nGraph; `fixed` contains attributes with constant values.
 struct Same {
     op: &'static str,
     row: (&'static str, u8),
@@ -55,7 +55,7 @@ const fn same(op: &'static str, name: &'static str, opset: u8) -> Same {
     Same { op, row: (name, opset), attrs: &[], fixed: &[] }
 }
 
-/// Ops whose inputs are the same as in OpenVINO, in their first version.
+/// Ops of version 0 whose inputs are the same as in OpenVINO.
 const SAME: &[Same] = &[
     same("BatchMatMul", "MatMul", 1),
     Same {
@@ -144,8 +144,9 @@ fn broadcasting(site: &mut Site) -> Result<Value, OpError> {
     elementwise(site, attrs)
 }
 
-/// The broadcast attributes: a name, or an object with a number and an axis. By default, the first version of
-/// an op does not broadcast, and later versions broadcast by numpy's rules.
+/// The broadcast attributes. A file gives the type of broadcast as a name or number, optionally in an object
+/// that also contains the axis. By default, the first version of an op does not broadcast, and later versions
+/// broadcast by numpy's rules.
 fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     let numpy = Attrs::new().with("auto_broadcast", "numpy");
     let none = Attrs::new().with("auto_broadcast", "none");
