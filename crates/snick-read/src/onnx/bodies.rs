@@ -1,7 +1,8 @@
 //! Nodes with subgraphs: If, Loop and Scan, which become If, Loop and TensorIterator.
 //!
 //! Subgraphs can read names from enclosing graphs. These values become inputs of the node, and Parameters of
-//! the body. Constants are copied into the body instead, so that its nodes see that they are constants.
+//! the body. Constants are copied into the body instead, so that nodes in the body can use their known
+//! elements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -238,8 +239,8 @@ impl<'m> Reading<'_, 'm, '_> {
         build(&mut NodeBuilder::new(&mut self.network.graph, self.name))
     }
 
-    /// Reads a subgraph. `made` has an entry for each body output: the axis, if the output is a slice of a
-    /// concatenated output of the node.
+    /// Reads a subgraph. `made` has an entry for each body output: the axis, if the node concatenates this
+    /// output over all iterations.
     fn body(&mut self, graph: &'m onnx::Graph, fed: &[Fed], made: &[Option<i64>]) -> Result<Body, Refusal> {
         let mut inner = Graph::new(graph.name.clone());
         inner.source = self.network.graph.source.clone();

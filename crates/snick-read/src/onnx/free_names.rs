@@ -25,7 +25,7 @@ impl From<OpError> for Refusal {
     }
 }
 
-/// Whether the node is one whose subgraphs the reader supports.
+/// Whether the reader supports the subgraphs of a node.
 pub(super) fn has_bodies(node: &onnx::Node) -> bool {
     normal_domain(&node.domain).is_empty() && matches!(node.op_type.as_str(), "If" | "Loop" | "Scan")
 }

@@ -17,7 +17,7 @@ use crate::{Read, ReadError};
 /// The first format version in which an initializer with the name of an input is a default value.
 const FIRST_WITH_DEFAULTS: i64 = 4;
 
-/// The mapped file as the owner of its bytes.
+/// Keeps the mapped file alive while messages refer to its bytes.
 struct View(Storage);
 
 impl AsRef<[u8]> for View {

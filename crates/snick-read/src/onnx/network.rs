@@ -113,7 +113,7 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Reads the main graph. The error names a value that is missing.
+    /// Reads the main graph. The error is a message, for example about an output that no node computes.
     pub(super) fn read(&mut self, main: &'m onnx::Graph, opsets: &Opsets) -> Result<(), String> {
         self.graph.name = main.name.clone();
         let infos = main.value_info.iter().chain(&main.output);
@@ -209,7 +209,7 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Adds an opaque layer in place of something invalid, and records the error.
+    /// Adds an opaque layer in place of a constant that cannot be converted, and records the error.
     fn broken(&mut self, name: &str, op: &str, error: OpError) -> Value {
         let value = self.source(name, Op::opaque(op, Attrs::new()));
         self.errors.push(self.graph.located(value.node, error));

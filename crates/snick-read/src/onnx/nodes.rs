@@ -1,5 +1,5 @@
-//! Walks the nodes of a graph. A node is converted by its row, inlined, read with its bodies, or becomes
-//! opaque.
+//! Walks the nodes of a graph. A node is converted by its row in the operator table, inlined if it calls a
+//! function, read with its bodies, or becomes opaque.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -77,7 +77,8 @@ impl<'m> Network<'m> {
         Ok(values.into_iter().map(Some).collect())
     }
 
-    /// Reads a node by its row in the table. A node that has no row, or that is rejected, becomes opaque.
+    /// Converts a node with a registered op or with its row in the operator table. If there is neither, or if
+    /// the node is rejected, it becomes opaque.
     fn node(
         &mut self,
         node: &onnx::Node,
@@ -138,7 +139,8 @@ impl<'m> Network<'m> {
         Ok(values)
     }
 
-    /// Names the layers that compute outputs of the node after the node.
+    /// Names the layers that compute outputs of a node. The first such layer gets the name of the node, the
+    /// others `name.i`, where `i` is the index of the output.
     fn name_layers(&mut self, name: &str, values: &[Value], added: &[NodeId]) {
         let mut unnamed: HashSet<NodeId> = added.iter().copied().collect();
         let mut is_first = true;

@@ -27,7 +27,7 @@ pub(super) fn opsets(imports: &[OperatorSet]) -> Result<Opsets, String> {
     Ok(opsets)
 }
 
-/// The unique name of a domain: the domain of ONNX itself has two names.
+/// The canonical name of a domain. The domain of ONNX itself has two names.
 pub(super) fn normal_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
 }

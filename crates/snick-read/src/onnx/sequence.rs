@@ -12,7 +12,7 @@ use super::network::{CallSite, Network, Scope};
 /// Maximum length of a sequence, because each element becomes at least one node.
 const MAX_ELEMENTS: usize = 1 << 12;
 
-/// What a name refers to.
+/// The value that a name refers to.
 #[derive(Clone)]
 enum Item {
     /// A tensor.
@@ -78,7 +78,7 @@ const MAKERS: &[&str] = &[
     "SplitToSequence",
 ];
 
-/// The output of a node; `None` if the operator has nothing to do with sequences.
+/// The output of a node; `None` if the operator does not produce or consume sequences.
 fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
     let many = |i: usize| match items.get(i) {
         Some(Some(Item::Many(elements))) => Ok(elements.clone()),

@@ -1,5 +1,4 @@
-//! Loops for operators that process one element of an axis after the other in a way that no IR op can
-//! express.
+//! Loops for operators that process an axis one element at a time and that no IR op can express.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};

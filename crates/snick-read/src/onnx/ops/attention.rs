@@ -134,7 +134,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Which keys each query sees; `None` if each query sees all keys.
+    /// A mask of the keys that each query sees; `None` if each query sees all keys.
     pub(super) fn seen(
         &self,
         b: &mut NodeBuilder,
@@ -306,7 +306,7 @@ fn causal_convolution(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         "silu" | "swish" => y = b.add_op(ops::Swish, &[y])?,
         _ => return Err(b.attrs.bad("activation", "none, silu or swish")),
     }
-    // The state consists of the last positions of the previous state and the input together.
+    // The next state is the end of the previous state concatenated with the input.
     let (start, stop) = (b.size_of(x, 2)?, b.ints(&[i64::MAX])?);
     let (step, axis) = (b.ints(&[1])?, b.ints(&[2])?);
     let state = b.add_op(ops::Slice8, &[all, start, stop, step, axis])?;
@@ -336,9 +336,9 @@ fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// Rotates the first `turned` elements of the last of four axes, or all if that is 0. The angles are `[batch,
-/// length, pairs]`. If `interleaved`, the elements of a pair are adjacent; otherwise, one is in the first
-/// half of the elements and one in the second.
+/// Rotates the first `turned` elements of the last axis of a value of rank 4, or all elements if `turned` is
+/// 0. The angles are `[batch, length, pairs]`. If `interleaved`, the elements of a pair are adjacent;
+/// otherwise, one is in the first half of the elements and one in the second.
 pub(super) fn rotated(
     b: &mut NodeBuilder,
     x: Value,

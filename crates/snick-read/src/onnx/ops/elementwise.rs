@@ -77,7 +77,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("alpha"),
 ];
 
-/// Combines any number of inputs by a binary op.
+/// Folds any number of inputs with a binary op.
 fn folded(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     let inputs = b.all()?;
     let mut inputs = inputs.into_iter();
@@ -90,8 +90,8 @@ fn mean(b: &mut NodeBuilder) -> Result {
     b.divide(sum, b.inputs.len() as f64)
 }
 
-/// An amount that is negative or at least the number of bits shifts out all bits. Before operator set 28, such
-/// amounts were undefined.
+/// An amount that is negative or at least the number of bits shifts out all bits. Before operator set 28,
+/// such amounts were undefined.
 fn bit_shift(b: &mut NodeBuilder) -> Result {
     let (x, amount) = (b.input(0)?, b.input(1)?);
     let right = match b.text_attr("direction", "")? {

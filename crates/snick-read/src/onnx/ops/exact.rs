@@ -26,7 +26,8 @@ pub(super) enum Summed {
 pub(super) type Parts = Vec<(i64, i64)>;
 
 /// Splits the summed axis into parts, so that the sums of products of constant weights and 8-bit data are
-/// exact in f32 for each part. `None` if the weights are unknown.
+/// exact in f32 for each part. `None` if this is impossible, for example because the weights are not constants
+/// of 8-bit integers.
 pub(super) fn exact_parts(
     b: &NodeBuilder,
     data: Value,
@@ -50,7 +51,7 @@ pub(super) fn exact_parts(
         }
         _ => return None,
     };
-    // The number of sums to compute.
+    // The number of columns or filters. Each of them has its own zero point.
     let lines = if matches!(summed, Summed::Rows) { inner } else { outer };
     let mut zeros = match zero_point {
         Some(zero_point) => b.tensor(zero_point)?.to_i64_vec().ok()?,

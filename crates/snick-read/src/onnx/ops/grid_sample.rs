@@ -98,7 +98,7 @@ impl Volume {
         b.reshape_to(y, sizes)
     }
 
-    /// The pixels along an axis that are around positions in -1..1.
+    /// The pixels along an axis that surround positions in -1..1.
     fn pixels(&self, b: &mut NodeBuilder, place: Value, size: Value) -> Result<Vec<Pixel>, OpError> {
         let (unit, half) = (b.scalar_like(place, 1.0)?, b.scalar_like(place, 0.5)?);
         let last = b.subtract(size, unit)?;
@@ -127,11 +127,12 @@ impl Volume {
         Ok(vec![pixel(b, floor, rest, last)?, pixel(b, next, share, last)?])
     }
 
-    /// Reflects positions at both ends of the width, repeatedly.
+    /// Reflects positions at both ends of the axis, as often as needed.
     fn reflected(&self, b: &mut NodeBuilder, place: Value, width: Value) -> Result {
         let unit = b.scalar_like(place, 1.0)?;
         let low = b.scalar_like(place, if self.corners { 0.0 } else { -0.5 })?;
-        // A single pixel has a width of 0, so divides by 1; the position is clamped afterwards.
+        // The width of a single pixel is 0, so it is raised to 1 to avoid a division by 0. The position is
+        // clamped to the pixel afterwards.
         let width = b.maximum(width, unit)?;
         let distance = b.subtract(place, low)?;
         let distance = b.abs(distance)?;

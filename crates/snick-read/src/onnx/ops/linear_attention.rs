@@ -1,5 +1,5 @@
-//! Linear attention. It has no softmax, but a state that sums the products of keys and values, which each
-//! token updates.
+//! Linear attention. Instead of a softmax, it has a state that accumulates the products of keys and values.
+//! Each token updates the state.
 
 use snick_ir::{OpError, Value, ops};
 use snick_tensor::ElementType;

@@ -21,7 +21,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 ];
 
 /// The negative log likelihood of the target classes, weighted by class. If the node names a class to ignore,
-/// its elements do not count.
+/// elements of this class do not count.
 fn likelihood(b: &mut NodeBuilder, scores: Value) -> Result {
     let target = b.input(1)?;
     let mut target = b.convert(target, ElementType::I64)?;

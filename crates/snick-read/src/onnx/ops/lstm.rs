@@ -8,7 +8,7 @@ use super::cell::{LSTM, functions};
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 
-/// Selects one index of the first axis and drops the axis. The result of a constant is a constant.
+/// Selects one index of the first axis and drops the axis. Folds constants.
 pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
     if let Some(tensor) = b.tensor(value) {
         let part = tensor.slice(0, index, 1, 1)?.squeeze(0)?.contiguous();
@@ -45,8 +45,8 @@ impl Cell<'_> {
         }
     }
 
-    /// Computes the next state and cell state from the sums for the input, output, forget and cell gates. The
-    /// peepholes are those of the input, output and forget gates.
+    /// Computes the next state and cell state. `gates` contains the sums for the input, output, forget and
+    /// cell gates, and `peepholes` the weights for the input, output and forget gates.
     fn step(
         &self,
         b: &mut NodeBuilder,
@@ -88,7 +88,8 @@ impl Cell<'_> {
     ) -> Result<[Value; 3], OpError> {
         let Direction { index, reverse, mut gates, states, mut fixed, lengths } = direction;
         if let Some(bias) = b.optional(3) {
-            // The bias of the data, followed by the bias of the state, which is added to it.
+            // Input 3 contains the bias of the data, followed by the bias of the state. Both are added to the
+            // gates.
             let bias = at(b, bias, index)?;
             let halves = b.split(bias, 0, 2)?;
             let bias = b.add(halves[0], halves[1])?;
@@ -180,7 +181,7 @@ impl Results {
     }
 }
 
-/// An LSTM whose first axis is the steps.
+/// Converts an LSTM whose data has the steps on its first axis.
 pub(super) fn stepwise(b: &mut NodeBuilder, directions: &[&str]) -> Result<Vec<Value>> {
     if b.flag_attr("layout", false)? {
         return Err(OpError::unsupported("a batch-first layout with peepholes or coupled gates"));

@@ -133,7 +133,7 @@ fn instance_normalization(b: &mut NodeBuilder) -> Result {
     b.add(x, bias)
 }
 
-/// Reshapes a vector so that it is along axis 1 of a tensor of this rank.
+/// Reshapes a vector so that it broadcasts along axis 1 of a tensor of this rank.
 pub(super) fn along_channels(b: &mut NodeBuilder, vector: Value, rank: usize) -> Result {
     let mut sizes = vec![1; rank.saturating_sub(1)];
     if let Some(first) = sizes.first_mut() {
@@ -149,7 +149,7 @@ fn trailing(b: &NodeBuilder, x: Value) -> Result<Vec<i64>, OpError> {
     Ok((first as i64..rank as i64).collect())
 }
 
-/// The normalised value. If the node uses them, also the mean and the inverse standard deviation.
+/// Outputs: the normalised value and, if the node uses them, the mean and the inverse standard deviation.
 fn layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (x, scale, bias) = (b.input(0)?, b.input(1)?, b.optional(2));
     let axes = trailing(b, x)?;
@@ -190,7 +190,7 @@ fn rms_normalization(b: &mut NodeBuilder) -> Result {
     rms_norm(b, x, scale, &axes, epsilon)
 }
 
-/// Divides by the root mean square over axes.
+/// Divides by the root mean square over axes, and multiplies by `scale`.
 pub(super) fn rms_norm(b: &mut NodeBuilder, x: Value, scale: Value, axes: &[i64], epsilon: f64) -> Result {
     let square = b.multiply(x, x)?;
     let mean = b.reduce_mean(square, axes, true)?;

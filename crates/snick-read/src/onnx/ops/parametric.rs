@@ -155,7 +155,8 @@ fn hard_sigmoid(b: &mut NodeBuilder) -> Result {
     ramp(b, x, alpha, beta)
 }
 
-/// Computes `alpha x + beta`, clamped to 0..1. In the IR's HardSigmoid, a parameter of 0 has another meaning.
+/// Computes `alpha x + beta`, clamped to 0..1. The OpenVINO runtime replaces a HardSigmoid parameter of 0
+/// with its default, so other layers are used in this case.
 pub fn ramp(b: &mut NodeBuilder, x: Value, alpha: f64, beta: f64) -> Result {
     let meant = alpha != 0.0 && beta != 0.0;
     let (alpha, beta) = (b.scalar_like(x, alpha)?, b.scalar_like(x, beta)?);

@@ -81,7 +81,7 @@ impl Code {
         let range = target.integer_range().filter(|_| target.bit_width().is_some_and(|width| width <= 16));
         let (low, high) = range.ok_or_else(|| OpError::unsupported(format!("quantizing to {target}")))?;
         y = b.ir_op("Round", Attrs::new().with("mode", "half_to_even"), &[y])?;
-        // Small types could overflow, so continues in f32.
+        // Adding the zero point could overflow a small float type, so it is added in f32.
         y = b.convert(y, ElementType::F32)?;
         if let Some(zero_point) = self.zero_point {
             let zero_point = b.convert(zero_point, ElementType::F32)?;
@@ -175,7 +175,7 @@ pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code)
     let (low, high) = (b.minimum(low, zero)?, b.maximum(high, zero)?);
     let width = b.subtract(high, low)?;
     let scale = b.divide(width, 255.0)?;
-    // If all values are zero, any scale works, so uses 1.
+    // If all values are zero, the scale would be 0, so it is replaced by 1.
     let empty = b.equal(scale, zero)?;
     let scale = b.select(empty, 1.0, scale)?;
     let below = b.negative(low)?;
@@ -192,13 +192,14 @@ fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: Ele
     b.subtract(x, zero_point)
 }
 
-/// Makes a vector broadcast along the rows of matrices. A value of another rank already does.
+/// Turns a vector with one number for each row of a matrix into a column, so that it broadcasts. A value of
+/// another rank already does.
 fn along_rows(b: &mut NodeBuilder, parameter: Value) -> Result {
     if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
 }
 
-/// The exact product of integer matrices. Computed in f32 if the weights are constant, which is fast
-/// everywhere, otherwise in i32.
+/// The exact product of integer matrices. With constant weights, it is computed in f32, which is fast on all
+/// hardware; otherwise, in i32.
 pub(super) fn product_of_integers(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -283,7 +284,7 @@ fn convolution_of_integers(b: &mut NodeBuilder) -> Result {
     b.convert(sum, ElementType::I32)
 }
 
-/// A convolution of integers. Computed in f32 if the filters are constant, otherwise in f64, in which all
+/// A convolution of integers. With constant filters, it is computed in f32; otherwise, in f64, in which all
 /// sums are exact.
 fn convolved_integers(
     b: &mut NodeBuilder,

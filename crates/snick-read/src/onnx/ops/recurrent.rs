@@ -140,7 +140,7 @@ impl Inputs {
         let (of_w, of_r) = biases.split_at(cell.gates.len());
         let mut sums = Vec::new();
         for (i, &gate) in cell.gates.iter().enumerate() {
-            // With `linear_before_reset`, the gate that is reset has separate biases for W and R.
+            // With `linear_before_reset`, the hidden gate of a GRU has separate biases for W and R.
             if linear && cell.op_type == GRU.op_type && i == 2 {
                 sums.extend([of_w[gate], of_r[gate]]);
             } else {

@@ -93,7 +93,7 @@ fn extreme(b: &mut NodeBuilder, function: ReduceOp, of_booleans: ReduceOp) -> Re
 fn log_sum_exp(b: &mut NodeBuilder) -> Result {
     let (x, keep_dims) = (b.input(0)?, keeps(b)?);
     let greatest = reduce_value(b, ReduceOp::Max, x, true)?;
-    // Subtracts 0 instead of an infinite maximum.
+    // Subtracts 0 instead of an infinite maximum, because the difference of two infinities is NaN.
     let finite = b.ir_op("IsFinite", Attrs::new(), &[greatest])?;
     let greatest = b.select(finite, greatest, 0.0)?;
     let rest = b.subtract(x, greatest)?;
@@ -128,8 +128,8 @@ fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
             return b.constant(Tensor::zeros(ElementType::I64, &dims)?);
         }
     }
-    // numpy prefers NaN for both extremes; TopK only does so for the maximum. So the minimum of floats is the
-    // maximum of their negatives.
+    // In numpy, NaN is both the minimum and the maximum; in TopK, it is only the maximum. So the minimum of
+    // floats is computed as the maximum of their negatives.
     let is_negated = mode == TopKMode::Min && b.element_type(x)?.is_float();
     let mode = if is_negated { TopKMode::Max } else { mode };
     if is_negated {
@@ -185,7 +185,8 @@ fn cumulative_product(b: &mut NodeBuilder) -> Result {
     let factors = b.select(takes_part, x, 1.0)?;
     let products = b.reduce_prod(factors, &[-1], false)?;
     let products = b.add_op(ops::Transpose, &[products, order])?;
-    // The result has the same sizes as the data, for any axis.
+    // The result has the same shape as the data. Inference cannot derive this if the axis is unknown, so the
+    // reshape states it.
     let sizes = b.shape_of(whole)?;
     b.reshape_copying(products, sizes)
 }

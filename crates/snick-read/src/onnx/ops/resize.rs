@@ -1,6 +1,6 @@
 //! Resize and Upsample.
 //!
-//! The IR's Interpolate rounds sizes and ties in another way, and skips axes whose size does not change. If the
+//! The IR's Interpolate rounds sizes and ties differently, and skips axes whose size does not change. If the
 //! result could differ for data of some size, other layers are used instead.
 
 use snick_ir::ops::Round;
@@ -84,9 +84,8 @@ fn resize(b: &mut NodeBuilder) -> Result {
     resampled(b, axes.as_deref(), sizes, sampling)
 }
 
-/// Upsample and Resize-10: the nearest element is the next higher one where an axis shrinks, and the next
-/// lower one where it grows. The specification has no formula for coordinates. If no size changes, ONNX
-/// Runtime copies the data.
+/// Upsample and Resize-10. The specification has no formula for coordinates. Nearest mode rounds up along
+/// axes that shrink and down along axes that grow. If no size changes, ONNX Runtime copies the data.
 fn first(b: &mut NodeBuilder, scales: Value) -> Result {
     let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
     let nearest = match known {
@@ -131,8 +130,8 @@ fn sizes(b: &NodeBuilder) -> Result<ResizeBy> {
     }
 }
 
-/// Uses a single Interpolate if it has the same result for data of any size, otherwise a layer for each axis
-/// and step.
+/// Adds a single Interpolate if it has the same result for data of any size. Otherwise, resizes one axis
+/// after another with other layers.
 fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampling: Resampling) -> Result {
     let x = b.input(0)?;
     if let Some((op, target)) = interpolation(b, by, &sampling) {
@@ -221,7 +220,8 @@ fn interpolate(
     b.add_op(Op::Interpolate(Box::new(op)), &inputs)
 }
 
-/// The Interpolate that has the same result, and its input with scales or sizes; `None` if there is none.
+/// The Interpolate with the same result for data of any size, and its input of scales or sizes; `None` if no
+/// Interpolate has the same result.
 fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option<(Interpolate, Value)> {
     let coordinates = match sampling.transformation {
         CoordinateTransformation::AlignCorners => Coordinates::AlignCorners,

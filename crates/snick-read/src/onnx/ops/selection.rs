@@ -94,8 +94,8 @@ fn tensor_scatter(b: &mut NodeBuilder) -> Result {
     b.scatter_elements(past, places, update, axis as i64)
 }
 
-/// Outputs: the distinct values, the index of the first occurrence of each, the index of each element's
-/// value, and the number of occurrences of each value.
+/// Outputs: the distinct values, the index of the first occurrence of each, the index of the distinct value
+/// that each element equals, and the number of occurrences of each value.
 pub(super) fn unique(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let mut inputs = vec![b.input(0)?];
     if let Some(axis) = b.attrs.int("axis")? {

@@ -43,8 +43,8 @@ fn ones(b: &mut NodeBuilder, vector: Value) -> Result {
     b.broadcast_to(one, shape)
 }
 
-/// Splits into equal parts, into parts of given sizes, or since operator set 18 into a number of parts, of
-/// which the last may be smaller.
+/// Splits into equal parts, into parts of given sizes, or since operator set 18 into a given number of parts.
+/// In the last case, the last part may be smaller.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (data, outputs) = (b.input(0)?, b.wanted.len());
     let axis = b.int_attr("axis", 0)?;

@@ -163,8 +163,8 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     with_bias(b, y, bias, spatial + 2)
 }
 
-/// The padding that makes the output `stride` times as large as the input. If the output is smaller even
-/// without padding, the padding is 0.
+/// The padding that makes the output `stride` times as large as the input. The padding is 0 if the output
+/// would be smaller than that even without padding.
 fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
     let unknown = || OpError::unsupported("auto_pad with filters of unknown size");
     let too_large = || OpError::unsupported("a window of this size");
@@ -236,8 +236,8 @@ fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     Ok(sum)
 }
 
-/// The norm of each window, that is, the root of the sum of powers. This sum is the mean times the size of
-/// the window.
+/// The p-norm of each window. An average pool computes the mean of the powers, which is then multiplied by
+/// the size of the window.
 fn norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let p = b.int_attr("p", 2)? as f64;

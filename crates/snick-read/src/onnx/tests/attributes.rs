@@ -13,8 +13,8 @@ fn unknown_operators_and_attributes_stay_opaque() {
     assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
 }
 
-/// Ignoring `axis` would change what a Softmax means, and ignoring `seed` what a random operator does. On
-/// other operators, these attributes are refused.
+/// Some operators depend on `axis` or `seed`, so these attributes cannot be ignored in general: an operator
+/// that does not define them is rejected.
 #[test]
 fn attributes_of_other_operators_are_refused() {
     let refused = |operator: &str, name: &str| {

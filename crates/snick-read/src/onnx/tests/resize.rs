@@ -22,7 +22,8 @@ fn resized_axes_count_from_the_front() {
     assert_eq!(graph.fact(axes).unwrap().ints().unwrap()[..], [1, 0]);
 }
 
-/// The OpenVINO runtime folds the maximum of a constant and equal bounds to a scalar index.
+/// The index must be clamped with a Maximum before a Minimum. In the reverse order, the OpenVINO runtime
+/// folds it to a scalar if both bounds are equal.
 #[test]
 fn the_last_bound_of_a_nearest_element_is_the_size() {
     let mut resize = node("Resize", &["x", "", "", "sizes"], &["y"]);

@@ -93,7 +93,7 @@ fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     projected_attention(b, all)
 }
 
-/// Attention for concatenated queries, keys and values, to which their bias is yet to be added.
+/// Attention on the concatenated projections of queries, keys and values, before their bias is added.
 fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>> {
     if b.flag_attr("do_rotary", false)? || b.flag_attr("past_present_share_buffer", false)? {
         return Err(OpError::unsupported("rotation or a shared buffer of past and present"));
@@ -131,8 +131,8 @@ fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>
     Ok(vec![heads_together(b, y)?, present])
 }
 
-/// The bias of the scores. It is input 5, lowered for keys that are hidden by the mask. In `unidirectional`
-/// attention with `offset` past keys, keys after the query are hidden as well.
+/// The bias to add to the scores: input 5, plus `mask_filter_value` for keys that are hidden by the mask. In
+/// `unidirectional` attention with `offset` past keys, keys after the query are hidden as well.
 fn whole_bias(
     b: &mut NodeBuilder,
     [q, k]: [Value; 2],

@@ -91,7 +91,7 @@ pub(super) fn channels_first_of(
     b.transpose(y, &back)
 }
 
-/// The distances between all rows of two matrices.
+/// The distance between each row of the first matrix and each row of the second matrix.
 fn distances(b: &mut NodeBuilder) -> Result {
     let (x, y) = (b.input(0)?, b.input(1)?);
     let (x, y) = (b.unsqueeze(x, &[1])?, b.unsqueeze(y, &[0])?);
@@ -104,7 +104,6 @@ fn distances(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// The sum of the inputs.
 fn sum(b: &mut NodeBuilder, inputs: &[Value]) -> Result {
     let (first, rest) = inputs.split_first().ok_or(OpError::NotConnected { port: 0 })?;
     rest.iter().try_fold(*first, |sum, &next| b.add(sum, next))
@@ -191,8 +190,8 @@ fn group_norm(b: &mut NodeBuilder) -> Result {
     if b.flag_attr("activation", false)? { b.add_op(ops::Swish, &[y]) } else { Ok(y) }
 }
 
-/// Outputs: the normalised sum, the mean and the inverse standard deviation, which the simplified operator
-/// lacks, and the sum itself.
+/// Outputs: the normalised sum, the mean, the inverse standard deviation, and the sum itself. The mean
+/// and the deviation of the simplified operator are not supported.
 fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value>> {
     let (scale, at) = (b.input(2)?, if simplified { 3 } else { 4 });
     let parts: Vec<Value> =

@@ -66,7 +66,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("axes keepdims"),
     one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.sigmoid(x))),
     one("QLinearSoftmax", &[1], |b| {
-        // The attribute selects the operator set in whose sense Softmax is meant.
+        // Attribute `opset` selects the operator set whose definition of Softmax applies.
         b.since = b.required_int("opset")?;
         single(b, |b, x| softmax_of(b, x, false))
     })
@@ -120,14 +120,15 @@ fn concat(b: &mut NodeBuilder) -> Result {
     Code::read(b, 0, 1)?.encode(b, real, target)
 }
 
-/// If the node has no scale of the result, the result is float.
+/// If the node has no scale for the result, the result stays float.
 fn quantized_gemm(b: &mut NodeBuilder) -> Result {
     let (x, y, bias) = (b.input(0)?, b.input(3)?, b.optional(6));
     let target = b.element_type(x)?;
     let x = Code::read(b, 1, 2)?.decode(b, x)?;
     let scale = Code::read(b, 4, 5)?;
     let (transpose_a, transpose_b) = (b.flag_attr("transA", false)?, b.flag_attr("transB", false)?);
-    // A vector has one number for each column of the result.
+    // With `transB`, the rows of `y` are the columns of the result, so a vector with one number for each
+    // column needs a second axis to broadcast to `y`.
     let lay = |b: &mut NodeBuilder, value: Value| {
         if transpose_b && b.rank(value)? == 1 { b.unsqueeze(value, &[-1]) } else { Ok(value) }
     };
