@@ -1,4 +1,4 @@
-//! What DirectML's slice operators support at each feature level, shared by the reader and the writer.
+//! Capabilities of DirectML's slice operators at each feature level, shared by the reader and the writer.
 //!
 //! ```
 //! use snick_directml::{FeatureLevel, data_type};

@@ -169,7 +169,7 @@ pub struct Tensor {
     /// Elements of f32.
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
-    /// Elements, or their bit patterns, of the types of up to 32 bits that have no field of their own.
+    /// Elements of the types of up to 32 bits that have no field of their own, as numbers or bit patterns.
     #[prost(int32, repeated, tag = "5")]
     pub int32_data: Vec<i32>,
     /// Strings.

@@ -8,7 +8,7 @@ use crate::ReadError;
 /// The text of an `.xml`.
 pub(crate) struct Decoded<'b> {
     pub(crate) text: Cow<'b, str>,
-    /// A note for the user.
+    /// A note for the user if invalid bytes were replaced.
     pub(crate) note: Option<String>,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Context<'c> {
     pub(super) weights: &'c Weights,
     pub(super) source: &'c str,
     pub(super) ops: &'c Registry,
-    /// The errors of layers, which therefore stay opaque, and of edges.
+    /// The errors of layers and edges. Layers that could not be read stay opaque.
     pub(super) errors: Vec<Located>,
     /// Constants that extend past the end of the weights.
     pub(super) truncated: Truncated,
@@ -30,7 +30,7 @@ pub(super) struct Context<'c> {
 }
 
 impl Context<'_> {
-    /// Counts those attributes of a layer that its op does not declare.
+    /// Counts `attrs`, the attributes of a layer that its op does not declare.
     pub(super) fn count_undeclared(&mut self, entry: &'static Entry, attrs: &Attrs, loc: Loc) {
         for (attr, _) in attrs.iter() {
             let place = self.undeclared.entry((entry.name.name, attr.to_string()));

@@ -81,7 +81,8 @@ pub(super) fn dim(text: &str) -> Option<(&str, &str)> {
     Some((dim, behind.strip_prefix("</dim>")?))
 }
 
-/// Whether a byte may occur in a name. This is a table, because most bytes of an IR are checked.
+/// Whether a byte may occur in a name. A table is fast, which matters because most bytes of an IR are
+/// checked.
 const IN_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0u8;

@@ -34,7 +34,7 @@ pub(super) fn resolve(raw: &str) -> Cow<'_, str> {
 }
 
 /// The character of the reference at the beginning of `text`, and the text after the reference. A number that
-/// is not a character becomes U+FFFD. NUL does, too, because it would end the string in the runtime.
+/// is not a character becomes U+FFFD. So does NUL, because it would end the string in the runtime.
 fn reference(text: &str) -> Option<(char, &str)> {
     if let Some(found) = NAMED.iter().find_map(|&(name, c)| Some((c, text.strip_prefix(name)?))) {
         return Some(found);

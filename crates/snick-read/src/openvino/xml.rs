@@ -33,7 +33,7 @@ pub(super) struct Cursor<'x> {
     source: &'x str,
     /// The text after the latest step.
     rest: &'x str,
-    /// Reads markup that the plain parser cannot read. Only then, it is moved to `rest`.
+    /// Reads markup that the plain parser cannot read. Its position only advances to `rest` when it is used.
     reader: Reader<&'x [u8]>,
     /// The attributes of the latest start tag.
     attrs: Attributes<'x>,
@@ -41,7 +41,7 @@ pub(super) struct Cursor<'x> {
     open: Vec<&'x str>,
     /// Whether the latest start tag was `<a/>`, so that its end is the next step.
     empty: bool,
-    /// Whether the reader has just returned character data, so that it expects markup.
+    /// Whether the reader has just returned character data. It then expects to read the next markup itself.
     behind_text: bool,
     /// The byte offset of the latest step.
     at: usize,
@@ -161,8 +161,8 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The remaining text, starting at the next tag. `None` outside the root element and after character
-    /// data, which the plain parser leaves to the XML reader.
+    /// The remaining text, starting at the next tag. `None` where the plain parser must not be used: outside
+    /// the root element, after character data, and before the end of an empty element.
     fn markup(&self) -> Option<&'x str> {
         if self.empty || self.behind_text || self.open.is_empty() {
             return None;
@@ -313,7 +313,7 @@ impl<'x> Cursor<'x> {
 mod tests {
     use super::*;
 
-    /// The reader and the plain parser alternate here, and must agree about the position.
+    /// The reader and the plain parser alternate here, and must agree on the position.
     #[test]
     fn byte_order_marks_are_passed_over() {
         for marks in 0..3 {
