@@ -174,7 +174,7 @@ impl Files for OutputFiles {
 pub(crate) struct MemoryFiles(pub(crate) Vec<(PathBuf, Vec<u8>)>);
 
 impl Files for MemoryFiles {
-    /// Models of several formats may share a folder, so this takes the file name that no other format uses.
+    /// Models of several formats may share a folder, so this returns a file name that no other format uses.
     fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error> {
         format.weights_files(model).next().ok_or_else(|| Error::Target { path: model.to_path_buf() })
     }
@@ -199,7 +199,7 @@ fn length(fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<usize> {
     usize::try_from(counted.len).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
-/// A sink that only tracks the length of what is written.
+/// A sink that discards the content of a file and only tracks its length.
 #[derive(Default)]
 struct Counter {
     at: u64,

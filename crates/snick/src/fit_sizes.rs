@@ -22,7 +22,7 @@ const MAX_EVALUATIONS: usize = 1 << 18;
 /// Maximum number of fixes for one condition whose effects on other conditions are compared.
 const MAX_COMPARED: usize = 64;
 
-/// The conditions that a graph imposes on sizes and integers, collected from a copy with separate symbols.
+/// The conditions that a graph imposes on sizes and integers, in terms of the symbols of an inferred copy.
 pub(crate) struct Demands {
     graph: Graph,
     found: Conditions,
@@ -107,8 +107,8 @@ impl Demands {
         inner.chain(all().filter(|symbol| self.outermost.contains(symbol))).nth(place)
     }
 
-    /// Finds values that meet the conditions, and larger ones as `larger` says if the conditions allow it.
-    /// The dims of `given` inputs are fixed.
+    /// Finds values that meet the conditions. `larger` selects values to make larger than necessary, if the
+    /// conditions allow it. The dims of `given` inputs are fixed.
     pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
         let strategies = Strategy::ALL.into_iter();
         let fitted = strategies.map(|strategy| self.fit_by(strategy, given, larger));
@@ -164,7 +164,7 @@ impl<'d> FittedSizes<'d> {
         Self { demands, values, fixed, larger, strategy, evaluations: 0 }
     }
 
-    /// The copy of the graph that was inferred.
+    /// The inferred copy of the graph.
     pub(crate) fn graph(&self) -> &'d Graph {
         &self.demands.graph
     }
@@ -259,7 +259,7 @@ impl<'d> FittedSizes<'d> {
         condition.holds(|expr| self.value(expr))
     }
 
-    /// Changes values until every condition holds, or no change fixes those that fail.
+    /// Changes values until every condition holds, or until no change fixes a condition that fails.
     fn mend(&mut self, conditions: &[&Condition]) {
         let mut hopeless = HashSet::new();
         let mut seen = HashSet::new();

@@ -10,7 +10,7 @@ use snick_tensor::kernels::BinaryOp;
 /// Maximum number of layers between the sizes and the indices.
 const MAX_LAYERS: usize = 32;
 
-/// Conditions that an axis is longer than the largest index into it, where the indices are unknown.
+/// The conditions that axes are longer than the largest index into them. Skips indices with known elements.
 pub(crate) fn index_demands(graph: &Graph, roles: &[(NodeId, u32, IntegerRole)]) -> Vec<Condition> {
     let mut largest = LargestIntegers { graph, known: HashMap::new() };
     let demand = |(node, port, role): &(NodeId, u32, IntegerRole)| {

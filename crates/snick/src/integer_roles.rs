@@ -1,5 +1,5 @@
-//! Finds what layers use the integers of an input for. Looks through layers that pass the integers on, add to
-//! them or multiply them.
+//! Determines the roles of an input's integers, such as indices or lengths. Looks through layers that copy
+//! the integers, add to them or multiply them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,7 +13,7 @@ const MAX_LAYERS: usize = 64;
 /// The roles of integers at input ports of layers.
 pub(crate) type Roles<'r> = HashMap<(NodeId, u32), &'r IntegerRole>;
 
-/// What layers use the integers of an input for.
+/// The role of the integers of an input.
 #[derive(Clone, Debug)]
 pub(crate) enum InputRole {
     /// Used as indices into axes of these sizes, after these changes.
@@ -22,8 +22,8 @@ pub(crate) enum InputRole {
     Other(IntegerRole),
 }
 
-/// What layers do to an integer before it is used: multiply it by `factor`, then add a number from the range
-/// `added`.
+/// How layers change an integer before it is used: they multiply it by `factor`, then add a number from the
+/// range `added`.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Change {
     factor: i64,
@@ -33,7 +33,7 @@ pub(crate) struct Change {
 impl Change {
     const NONE: Self = Self { factor: 1, added: (0, 0) };
 
-    /// The nonnegative integers that become indices below `size` after the change.
+    /// The range of nonnegative integers that the change turns into indices below `size`.
     fn range(self, size: i64) -> Option<(i64, i64)> {
         let least = 0i64.checked_sub(self.added.0)?.max(0);
         let most = size.checked_sub(1)?.checked_sub(self.added.1)?.checked_div(self.factor)?;
@@ -53,8 +53,8 @@ impl Change {
     }
 }
 
-/// The role of a Parameter's integers. The first use decides. If it is a use as indices, all such uses are
-/// collected.
+/// The role of a Parameter's integers, which is the role of their first use. If they are first used as
+/// indices, all their uses as indices are collected.
 pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Option<InputRole> {
     let mut todo = VecDeque::from([(Value { node: parameter, port: 0 }, Change::NONE)]);
     let mut seen = HashSet::new();
@@ -78,8 +78,8 @@ pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Opt
     (!indices.is_empty()).then_some(InputRole::Indices(indices))
 }
 
-/// Extends a change by the effect of a layer; `None` if the layer does more than pass integers on, add or
-/// multiply.
+/// Extends a change by the effect of a layer. `None` if the layer does anything but copy the integers, add to
+/// them or multiply them.
 fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<Change> {
     let node = graph.node(reader);
     let other = || {

@@ -40,7 +40,7 @@
 //! | `ngraph`, `directml` | read JSON of nGraph functions and DirectML descriptions |
 //! | `run` | [`Session`] and random inputs |
 //! | `emit` | [`Model::save`] |
-//! | `analyze` | tables of weights, states and recorded times |
+//! | `analyze` | cost, checks, comparisons and shape explanations; tables of weights, states and times |
 //! | `view` | [`Model::save_picture`]: SVG; [`Model::report`]: a page |
 //! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |

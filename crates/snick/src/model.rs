@@ -72,8 +72,8 @@ impl Model {
         &self.graph
     }
 
-    /// The graph, mutable. If a session or another model shares it, this copies it first. Infer it again
-    /// after a change.
+    /// The graph, for editing. Copies the graph first if a session or another model shares it. Call
+    /// [`Model::infer`] again after a change.
     pub fn graph_mut(&mut self) -> &mut Graph {
         Arc::make_mut(&mut self.graph)
     }
@@ -113,8 +113,8 @@ impl Model {
     /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Call
     /// [`Model::infer`] afterwards.
     ///
-    /// The bounds of a symbol are written where the symbol is the whole dimension. They also hold in
-    /// expressions and in other inputs. A symbol without bounds may be any size, including 0.
+    /// A symbol gets bounds where it is a dimension by itself. The bounds also apply in expressions and in
+    /// other inputs. A symbol without bounds may be any size, including 0.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %past = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
@@ -235,8 +235,8 @@ impl Model {
         Ok(())
     }
 
-    /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`, except those that the
-    /// report lists with reasons.
+    /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`. The report
+    /// lists the exceptions with reasons.
     ///
     /// ```
     /// let text = r#"snick 1
@@ -305,7 +305,7 @@ impl Model {
         }
     }
 
-    /// Returns the text form, for snapshots and for people to read. Weights are printed as digests.
+    /// Returns the text form, which suits snapshots and human readers. Weights are printed as digests.
     pub fn to_text(&self) -> String {
         print(&self.graph, PrintOptions::default())
     }

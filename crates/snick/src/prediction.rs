@@ -5,7 +5,7 @@ use snick_ir::{Graph, Located, NodeId, Op};
 use snick_shape::{DimSpec, Interval, Shape, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
-/// What inference predicts for a run on given inputs.
+/// The predicted errors and memory of a run on given inputs.
 ///
 /// ```
 /// use snick::{DimPolicy, Prediction, draw_inputs};
@@ -24,7 +24,7 @@ use snick_tensor::{ElementType, Tensor};
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// Layers that fail on inputs of these sizes; other layers may fail, too.
+    /// The errors of layers that fail on inputs of these sizes. A run may fail in other layers, too.
     pub errors: Vec<Located>,
     /// Total elements of the values that depend on inputs, excluding values whose size is only known at run
     /// time.

@@ -38,7 +38,7 @@ pub enum DimPolicy {
     /// to fit these sizes.
     Fitting(usize),
     /// Like `Fitting(0)`, but makes one dim longer by one if allowed. The number is the index of this dim
-    /// among the dims of all inputs, where outermost axes come last.
+    /// among the dynamic dims of all inputs, where outermost axes come last.
     Longer(usize),
 }
 
@@ -72,7 +72,7 @@ const SPREAD: u64 = 12;
 /// The number of axes chosen for an input of unknown rank.
 const UNKNOWN_RANK: usize = 4;
 
-/// The maximum number of elements of a tensor if a size of it was chosen, not declared.
+/// The maximum number of elements of a tensor whose sizes are not all declared.
 const MAX_CHOSEN: usize = 1 << 24;
 
 /// The maximum number of elements of one tensor.

@@ -131,7 +131,7 @@ fn put_text(files: &mut dyn Files, path: &Path, text: &dyn Display) -> Result<()
     files.put(path, &|file| write!(file, "{text}"))
 }
 
-// Writes weights first, so that whoever reads the model finds its weights.
+// Writes weights before the model, so that a concurrent reader of the model finds its weights.
 
 fn write_openvino(
     graph: &Graph,

@@ -82,7 +82,7 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
     let [text_file, manifest_file, folded_file] = FILES.map(|name| folder.join(name));
     refuse_weights_at(module, &folded_file)?;
     let mut files = OutputFiles::new();
-    // Writes constants first, so that whoever reads the module finds them.
+    // Writes constants before the module, so that a concurrent reader of the module finds them.
     if module.folded().next().is_some() {
         files.add(&folded_file, |file| {
             let mut end = 0;

@@ -22,7 +22,7 @@ pub struct Execution {
     pub missing_ends: Vec<LayerRef>,
 }
 
-/// A layer of an execution graph and what it computes.
+/// A layer of an execution graph, with the layers of the model that it computes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ExecutedLayer {

@@ -310,8 +310,8 @@ fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option
     dim.or_else(element)
 }
 
-/// The property of its inputs that a layer would have to know, in words; `None` if all ranks and all small
-/// values are known.
+/// The input data that a layer lacks, in words: a rank, or the elements of an input of rank 0 or 1. `None` if
+/// all of these are known.
 pub(super) fn missing_data(graph: &Graph, id: NodeId) -> Option<String> {
     let mut unread = None;
     for value in graph.inputs(id).into_iter().flatten() {

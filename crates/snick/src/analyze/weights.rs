@@ -129,7 +129,8 @@ fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
     constants
 }
 
-/// The largest of the constants and the kind of its weights; `None` if it holds indices rather than weights.
+/// The largest of the constants and the kind of its weights. `None` if it has fewer than two dims, or if it
+/// holds integers without a scale, such as indices.
 fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     let main = *constants.iter().max_by_key(|&&id| elements(graph, id))?;
     let scale = constants.iter().filter(|&&id| id != main).max_by_key(|&&id| elements(graph, id));
@@ -144,7 +145,8 @@ fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     Some((main, WeightKind { element_type, grouping }))
 }
 
-/// How `weights` weights share scales of shape `scales`: a single axis means channels, several mean groups.
+/// The granularity of scales of shape `scales` for this many weights. If one axis is longer than 1, each
+/// channel has a scale; if several are, each group has one.
 fn grouping(weights: usize, scales: &[usize]) -> Grouping {
     let count: usize = scales.iter().fold(1, |n: usize, &d| n.saturating_mul(d));
     match scales.iter().filter(|&&dim| dim > 1).count() {

@@ -4,7 +4,7 @@ use snick_ir::{infer, text};
 
 use crate::{DimPolicy, Prediction, draw_inputs};
 
-/// The dims of each input that are drawn for these layers, and its elements if they are integers.
+/// The dims drawn for each input of these layers, and the elements of integer inputs.
 fn drawn(layers: &str, dims: DimPolicy) -> Vec<(Vec<usize>, Vec<i64>)> {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);

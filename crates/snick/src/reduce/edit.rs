@@ -28,8 +28,8 @@ pub(super) enum Edit {
     Become(Box<Graph>),
 }
 
-/// Applies edits one after the other, skipping edits of layers that were removed. Also removes layers that
-/// only removed layers read. `None` if no layer is left.
+/// Applies edits one after the other, skipping edits of layers that were removed. Also removes layers whose
+/// readers were all removed. `None` if no layer is left.
 pub(super) fn applied(graph: &Graph, edits: &[Edit]) -> Option<Graph> {
     let mut graph = graph.clone();
     for edit in edits {
@@ -66,7 +66,7 @@ fn apply(graph: &mut Graph, edit: &Edit) {
     }
 }
 
-/// Removes a layer, and the layers that only this layer read.
+/// Removes a layer if it has no readers, and then each of its inputs that lost its last reader.
 pub(super) fn remove(graph: &mut Graph, id: NodeId) {
     let mut todo = vec![id];
     while let Some(id) = todo.pop() {

@@ -30,7 +30,7 @@ use size::Size;
 /// Lists all edits of one kind for a model; each entry is applied as a whole.
 type Edits = fn(&Graph) -> Vec<Vec<Edit>>;
 
-/// All kinds of edits, starting with those that remove the most.
+/// All kinds of edits, starting with the kinds that remove the most.
 const KINDS: [Edits; 9] = [
     layers::drops,
     bodies::hoists,

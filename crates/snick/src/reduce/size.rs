@@ -18,7 +18,7 @@ pub(super) struct Size {
     attributes: usize,
 }
 
-/// The cost of an axis of size 0; each element adds one.
+/// The cost of an axis of size 0. Each unit of size adds one.
 const AXIS: u64 = 2;
 /// The cost of a dynamic axis.
 const DYNAMIC_AXIS: u64 = 1 << 32;

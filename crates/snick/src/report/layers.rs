@@ -13,7 +13,7 @@ use crate::{LayerCost, ModelCost};
 /// Maximum number of known elements of a value to show.
 const MOST_ELEMENTS: usize = 16;
 
-/// A graph with the ids that its layers have in the report. They are unique across the model and its bodies.
+/// A graph with the report ids of its layers. The ids are unique across the model and its bodies.
 pub(super) struct NumberedGraph<'g> {
     pub graph: &'g Graph,
     /// The layer that contains the graph as a body, and the role of the body.
@@ -140,7 +140,7 @@ struct Layer<'m> {
     loc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
-    /// Layer id and output of each source.
+    /// The layer id and output of the source of each input.
     inputs: Vec<Option<(usize, u32)>>,
     outputs: Vec<LayerOutput<'m>>,
     #[serde(serialize_with = "object", skip_serializing_if = "Vec::is_empty")]

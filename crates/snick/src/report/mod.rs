@@ -125,7 +125,7 @@ impl Model {
     }
 }
 
-/// A model with the ids of its layers. It serialises as all data shown about the model. Lists of layers and
+/// A model with the ids of its layers. It serialises to the report data of the model. Lists of layers and
 /// sizes are as long as the model, so they are generated while they are written.
 struct Numbered<'m> {
     model: &'m Model,

@@ -43,9 +43,9 @@ const MAX_TERMS: usize = 1024;
 
 impl Amount {
     /// The terms that dominate the amount near these values of symbols, largest first. Divisions are treated
-    /// as exact, and a minimum or maximum as the operand that it selects for these values. A symbol with a
-    /// `meaning` is replaced by it. `None` if a value is missing, if an amount is divided by a symbol, or if
-    /// there are too many terms.
+    /// as exact, and a minimum or maximum as the operand that it selects for these values. If `meaning`
+    /// returns an expression for a symbol, the expression replaces the symbol. `None` if a value is missing,
+    /// if an amount is divided by a symbol, or if there are too many terms.
     pub fn leading_terms(
         &self,
         value: &dyn Fn(SymbolId) -> Option<i64>,

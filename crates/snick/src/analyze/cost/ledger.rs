@@ -9,7 +9,7 @@ use snick_tensor::ElementType;
 use super::Amount;
 use crate::analyze::symbols::{BirthKind, Symbol};
 
-/// The table of symbols, named as in shapes, and notes on what the amounts leave out.
+/// The table of symbols, named as in shapes, and notes on the accuracy of the amounts.
 #[derive(Default)]
 pub(super) struct Ledger {
     pub symbols: Symbols,
@@ -70,7 +70,7 @@ impl Ledger {
             .unwrap_or_else(|| self.unknown(None, BirthKind::GivenUp, "a product that is too large to write"))
     }
 
-    /// A new symbol for an amount that depends on a layer.
+    /// A new symbol for an unknown amount. `layer` is the layer where the amount originates.
     pub fn unknown(&mut self, layer: Option<NodeRef>, kind: BirthKind, reason: &str) -> SymExpr {
         let names = (self.unknowns.len()..).map(|number| format!("u{number}"));
         let name = names.into_iter().find(|name| !self.taken.contains(name)).unwrap_or_default();

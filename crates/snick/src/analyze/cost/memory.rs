@@ -1,6 +1,6 @@
 //! Peak memory of a run: which values are alive at the same time, by the rules of the interpreter. A value is
-//! freed after its last reader, a view shares the memory of its base, an element-wise layer overwrites an
-//! input without other readers, and f16 and bf16 are computed in f32.
+//! freed after its last reader, a view shares the memory of its base, an element-wise layer overwrites its
+//! first input if nothing else reads it, and f16 and bf16 are computed in f32.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use snick_tensor::ElementType;
 use super::ledger::Ledger;
 use super::{Amount, scratch};
 
-/// Maximum number of moments in the expression of the peak.
+/// Maximum number of moments, that is, steps of the run, in the expression of the peak.
 const MOST_MOMENTS: usize = 4;
 
 /// Sample sizes for comparing moments, relative to the smallest allowed size.
@@ -181,8 +181,8 @@ impl<'g, 'l> Run<'g, 'l> {
         is_view(self.graph, id) && (place.contiguous || !matches!(self.graph.node(id).op(), Op::Reshape(_)))
     }
 
-    /// Whether an element-wise layer overwrites its input: it is the only reader, and the output has the same
-    /// size.
+    /// Whether an element-wise layer overwrites its first input: nothing else reads this input, and the
+    /// output has the same shape and type.
     fn is_overwritten(&self, id: NodeId, place: Place, inputs: &[Value]) -> bool {
         let facts: Option<Vec<&Fact>> = inputs.iter().map(|value| self.graph.fact(*value)).collect();
         let (Some(facts), Some(buffer)) = (facts, place.buffer) else { return false };

@@ -116,11 +116,12 @@ pub struct LayerCost {
 pub struct ModelCost {
     /// The symbols of all amounts.
     pub symbols: Symbols,
-    /// The number of elements in constants, except integers for shapes and indices.
+    /// The number of elements in constants, except integers of more than 8 bits, which usually are
+    /// shapes and indices.
     pub parameters: u64,
     /// The bytes of all constants.
     pub weights_bytes: u64,
-    /// Multiply-accumulates of products, convolutions, recurrent layers and attention.
+    /// Multiply-accumulates of matrix products, convolutions, recurrent layers and attention.
     pub macs: Amount,
     /// Operations: two for each multiply-accumulate, one for each element of other computing layers.
     pub flops: Amount,
@@ -138,7 +139,7 @@ pub struct ModelCost {
     pub layers: Vec<LayerCost>,
     /// Symbols of the amounts that occur in no shape of the model. Their values are only known at run time.
     pub unknowns: Vec<Symbol>,
-    /// What the amounts leave out.
+    /// Notes on the accuracy of the amounts.
     pub notes: Vec<String>,
 }
 
@@ -248,7 +249,7 @@ struct Count {
 }
 
 impl Count {
-    /// Adds a graph that runs this many times.
+    /// Adds the cost of a graph that runs this many times.
     fn graph(&mut self, graph: &Graph, times: &SymExpr) {
         let varies = varying(graph);
         for id in graph.ids() {

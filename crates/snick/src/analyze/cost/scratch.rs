@@ -6,7 +6,7 @@ use snick_shape::SymExpr;
 
 use super::ledger::Ledger;
 
-/// With at most this many windows, a convolution gathers a few at a time.
+/// With at most this many windows, a convolution gathers a few at a time. Their memory is not counted.
 const FEW_WINDOWS: i64 = 8;
 
 /// With at most this many filters per channel, a depthwise convolution processes one channel at a time, and
@@ -16,7 +16,7 @@ const FEW_FILTERS: i64 = 3;
 /// Without a mask, scores and weights are computed for this many queries of one head at a time.
 const QUERIES: i64 = 96;
 
-/// Up to this many queries are computed together, as with a mask.
+/// Up to this many queries are computed together even without a mask.
 const FEW_QUERIES: i64 = 48;
 
 /// The bytes that a layer needs while it computes, without bodies. `packed` says whether its first input is

@@ -53,8 +53,8 @@ pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) ->
     }
 }
 
-/// Sorts better plans first: traffic is known, fits in the memory, sends less (if it fits), needs less
-/// memory.
+/// Sorts better plans first. The criteria, in this order: the traffic is known, the plan fits in the memory,
+/// it sends less (compared only if it fits), it needs less memory.
 fn key(plan: &ModelPlan) -> (bool, bool, u64, u64) {
     let fits = plan.fits() != Some(false);
     let sent = if fits { plan.sent_bytes() } else { 0 };
@@ -165,8 +165,8 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Weights that can be sharded over this many devices, grouped by names that differ only in digits.
-    /// Groups of lookup tables are marked and come last.
+    /// Weights that can be sharded over this many devices, grouped by their dims and by their names without
+    /// digits. Groups of lookup tables are marked and come last.
     fn groups(&self, size: usize) -> Vec<(bool, Vec<usize>)> {
         let mut groups: Vec<(bool, String, Vec<usize>)> = Vec::new();
         for (at, argument) in self.module.arguments.iter().enumerate() {
@@ -186,7 +186,8 @@ impl Search<'_> {
         groups.into_iter().map(|(is_table, _, arguments)| (is_table, arguments)).collect()
     }
 
-    /// Shards arguments over a mesh axis: all over the same dim if possible, otherwise each separately.
+    /// Shards arguments over a mesh axis, all over the same dim. If no dim suits, or if sharding only the
+    /// first argument sends less per byte saved, shards each argument separately.
     fn spread_weights(
         &mut self,
         shardings: &mut Shardings,
