@@ -10,16 +10,18 @@ pub mod documents;
 mod npz;
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
+use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser};
+use snick_ir::nearest_name;
 
 use cli::console::{Console, exit_code};
 
 /// Read, infer, canonicalise, run and emit OpenVINO IR models
 #[derive(Parser)]
-#[command(name = "snick", version, arg_required_else_help = true)]
-#[command(after_help = "`snick MODEL` is `snick inspect MODEL`.")]
+#[command(name = "snick", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "`snick MODEL` is `snick inspect MODEL`. `snick VERB --help` shows examples.")]
 struct Snick {
     #[command(subcommand)]
     verb: cmd::Verb,
@@ -27,13 +29,26 @@ struct Snick {
     common: cli::options::Common,
 }
 
+/// The version, followed by the commit if it is known: `0.1.0 (1a2b3c4d5)`.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("SNICK_COMMIT"));
+
+/// The definition of the command line.
+fn command() -> Command {
+    cli::options::with_formats_of_check(Snick::command())
+}
+
+fn parse(args: &[OsString]) -> Result<Snick, clap::Error> {
+    let mut matches = command().try_get_matches_from(args)?;
+    Snick::from_arg_matches_mut(&mut matches)
+}
+
 /// Runs the command line `args`, which starts with the name of the program, and returns the exit code. May
 /// end the process if a limit is reached, or if a file becomes shorter while it is read.
 pub fn run(args: Vec<OsString>) -> u8 {
     #[cfg(unix)]
     cli::bus_error::report_as_error();
-    let parsed = Snick::try_parse_from(&args).or_else(|error| match with_verb(args, &error) {
-        Some(args) => Snick::try_parse_from(args),
+    let parsed = parse(&args).or_else(|error| match with_verb(args, &error) {
+        Some(args) => parse(&args),
         None => Err(error),
     });
     match parsed {
@@ -44,7 +59,9 @@ pub fn run(args: Vec<OsString>) -> u8 {
                 reporter.error(&failure.to_string());
                 std::process::exit(3);
             });
-            exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
+            let code = exit_code(&console, cmd::run(snick.verb, &snick.common, &console));
+            drop(console.waiting().interrupt());
+            code
         }
         Err(error) => {
             // Ignores the error if the reader of the help text is gone.
@@ -57,8 +74,16 @@ pub fn run(args: Vec<OsString>) -> u8 {
 /// The arguments with the verb `inspect` inserted, if a model is given in place of a verb.
 fn with_verb(mut args: Vec<OsString>, error: &clap::Error) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let is_model = word == "-" || word.contains(['.', '/', '\\']);
+    let path = Path::new(word);
+    let is_model = word == "-" || path.exists() || word.contains(['.', '/', '\\']) && !is_like_verb(path);
     let at = args.iter().position(|arg| arg == word.as_str()).filter(|_| is_model)?;
     args.insert(at, "inspect".into());
     Some(args)
+}
+
+/// Whether a path that does not exist is more likely a misspelt verb, such as `./infr`.
+fn is_like_verb(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let verbs: Vec<String> = command().get_subcommands().map(|verb| verb.get_name().to_string()).collect();
+    nearest_name(name.trim_matches('.'), verbs.iter().map(String::as_str), 1).is_some()
 }

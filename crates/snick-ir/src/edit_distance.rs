@@ -23,6 +23,31 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// The known name closest to `name`, if it takes at most `few` edits or a third of the known name's length.
+///
+/// ```
+/// use snick_ir::nearest_name;
+///
+/// assert_eq!(nearest_name("Convolutoin", ["Concat", "Convolution"], 0), Some("Convolution"));
+/// assert_eq!(nearest_name("axs", ["axis", "mode"], 1), Some("axis"));
+/// assert_eq!(nearest_name("padding", ["axis", "mode"], 2), None);
+/// ```
+pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>, few: usize) -> Option<&'k str> {
+    let nearest = known.into_iter().map(|known| (edit_distance(name, known), known)).min();
+    nearest.filter(|(edits, known)| *edits <= few.max(known.len() / 3)).map(|(_, known)| known)
+}
+
+/// `; did you mean ...?` for the end of a message about an unknown name, or nothing if no known name is
+/// similar.
+///
+/// ```
+/// assert_eq!(snick_ir::did_you_mean("infr", ["infer", "run"]), "; did you mean `infer`?");
+/// assert_eq!(snick_ir::did_you_mean("fly", ["infer", "run"]), "");
+/// ```
+pub fn did_you_mean<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    nearest_name(name, known, 1).map(|known| format!("; did you mean `{known}`?")).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Passes by name, and the order in which they run.
 
 use snick_ir::rewrite::{Applied, CheckFailure, DriverOptions, Rule, Tolerance, Trace};
-use snick_ir::{Graph, Monitor};
+use snick_ir::{Graph, Monitor, did_you_mean};
 
 use crate::check::{Checker, Difference};
 use crate::legalize::{decompose, inline_if, to_slice};
@@ -63,13 +63,20 @@ const MAX_ROUNDS: usize = 8;
 ///
 /// ```
 /// let error = snick_pass::Pass::by_name("merge-slizes").unwrap_err();
-/// assert!(error.to_string().starts_with("no pass named `merge-slizes`; the passes are "));
+/// assert_eq!(error.to_string(), "no pass named `merge-slizes`; did you mean `merge-slices`?");
 /// ```
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("no pass named `{name}`; the passes are {}", PASSES.iter().chain(states::PASSES).map(Pass::name).collect::<Vec<_>>().join(", "))]
+#[error("no pass named `{name}`{}", suggestion(name))]
 pub struct UnknownPass {
     /// The requested name.
     pub name: String,
+}
+
+/// The pass that a name may be a mistake for, otherwise all passes.
+fn suggestion(name: &str) -> String {
+    let names: Vec<&str> = PASSES.iter().chain(states::PASSES).map(Pass::name).collect();
+    let similar = did_you_mean(name, names.iter().copied());
+    if similar.is_empty() { format!("; the passes are {}", names.join(", ")) } else { similar }
 }
 
 impl Pass {

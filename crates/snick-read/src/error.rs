@@ -31,6 +31,9 @@ pub enum ReadError {
         Format::described(Format::can_read)
     )]
     Format { source_name: String },
+    /// A file of another program, such as a checkpoint or an archive.
+    #[error("{source_name}: this is {is}; {advice}")]
+    Foreign { source_name: String, is: &'static str, advice: &'static str },
     /// Support for the format is not compiled in.
     #[error("{source_name}: this format needs the feature `{feature}` of the crates snick and snick-read")]
     FeatureOff { source_name: String, feature: &'static str },

@@ -25,6 +25,7 @@ pub mod openvino;
 mod directml;
 mod error;
 mod file;
+mod foreign;
 #[cfg(any(feature = "ngraph", feature = "directml"))]
 mod json;
 #[cfg(feature = "ngraph")]
@@ -144,7 +145,8 @@ impl Reader {
         // If the metadata cannot be read, opening the file will fail, too.
         let len = || std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let is_text = Format::to_read(path).is_some_and(is_text);
-        self.watched(if is_text { len() } else { 0 }, |monitor| self.read_file(path, monitor))
+        let read = self.watched(if is_text { len() } else { 0 }, |monitor| self.read_file(path, monitor));
+        read.map_err(|error| foreign::explained(path, error))
     }
 
     /// Runs `read`. If the monitor stops it, the partial model is discarded.
@@ -167,6 +169,7 @@ impl Reader {
     fn read_file(&self, path: &Path, monitor: &mut Monitor) -> Result<Read, ReadError> {
         let source = path.display().to_string();
         let Some(format) = Format::to_read(path) else {
+            std::fs::metadata(path).map_err(|error| ReadError::io(path, error))?;
             return Err(ReadError::Format { source_name: source });
         };
         let named = self.weights.as_deref();

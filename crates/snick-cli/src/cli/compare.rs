@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 use snick_tensor::{ElementType, Listed, Tensor};
 
+use super::help::COMPARE;
 use crate::npz::fit;
 
 /// How far outputs may differ. An element is within the tolerance if `|got - want| <= atol + rtol * |want|`; integers,
@@ -11,13 +12,13 @@ use crate::npz::fit;
 #[derive(Args, Copy, Clone, Debug)]
 pub struct Tolerance {
     /// Relative tolerance of floating-point elements
-    #[arg(long, value_name = "R", default_value_t = 1e-3, value_parser = tolerance)]
+    #[arg(long, value_name = "R", default_value_t = 1e-3, value_parser = tolerance, help_heading = COMPARE)]
     pub rtol: f64,
     /// Absolute tolerance of floating-point elements
-    #[arg(long, value_name = "A", default_value_t = 1e-4, value_parser = tolerance)]
+    #[arg(long, value_name = "A", default_value_t = 1e-4, value_parser = tolerance, help_heading = COMPARE)]
     pub atol: f64,
     /// Count NaN as equal to NaN
-    #[arg(long)]
+    #[arg(long, help_heading = COMPARE)]
     pub equal_nan: bool,
 }
 

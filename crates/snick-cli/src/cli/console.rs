@@ -15,6 +15,7 @@ use super::memory::default_limit;
 use super::options::{Color, Common, ErrorFormat};
 use super::outcome::diagnostic;
 pub use super::outcome::{Failure, Outcome};
+use super::waiting::Waiting;
 
 /// A diagnostic about the whole command, in JSON.
 #[derive(Serialize)]
@@ -48,6 +49,7 @@ pub struct Console {
     limits: Limits,
     layout: Layout,
     is_silent: bool,
+    waiting: Waiting,
 }
 
 impl Console {
@@ -64,6 +66,7 @@ impl Console {
             limits,
             layout: Layout::default(),
             is_silent: true,
+            waiting: Waiting::default(),
         }
     }
 
@@ -87,7 +90,19 @@ impl Console {
             limits: common.limits(),
             layout: Layout::of_stdout(),
             is_silent: false,
+            waiting: Waiting::default(),
         }
+        .with_sign_of_life()
+    }
+
+    fn with_sign_of_life(self) -> Self {
+        let waiting = if self.shows_progress() { Waiting::start() } else { Waiting::default() };
+        Self { waiting, ..self }
+    }
+
+    /// The line that shows that the command is working.
+    pub fn waiting(&self) -> &Waiting {
+        &self.waiting
     }
 
     /// The same console, but without notes.
@@ -122,6 +137,7 @@ impl Console {
 
     /// Writes a result.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
+        let _interrupted = self.waiting.interrupt();
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
@@ -211,6 +227,7 @@ impl Console {
     /// Writes to standard error. A failure to do so cannot be reported.
     fn diagnose(&self, text: &str) {
         if !self.is_silent {
+            let _interrupted = self.waiting.interrupt();
             let _ = io::stderr().lock().write_all(text.as_bytes());
         }
     }

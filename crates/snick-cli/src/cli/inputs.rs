@@ -9,6 +9,7 @@ use snick_ir::{Graph, NodeId, Op, OpError};
 use snick_tensor::{Listed, Tensor};
 
 use super::console::Failure;
+use super::help::INPUTS;
 use super::texts;
 use crate::npz::{self, Header, UnreadableFile};
 
@@ -16,19 +17,19 @@ use crate::npz::{self, Header, UnreadableFile};
 #[derive(Args, Clone, Debug, Default)]
 pub struct InputOptions {
     /// One input from an .npy file; NAME is a layer name, a tensor name or the index of the input
-    #[arg(long = "input", value_name = "NAME=F.npy")]
+    #[arg(long = "input", value_name = "NAME=F.npy", help_heading = INPUTS)]
     input: Vec<String>,
     /// Inputs from an .npz file; repeat for several steps, between which variables are kept
-    #[arg(long = "inputs", value_name = "F.npz")]
+    #[arg(long = "inputs", value_name = "F.npz", help_heading = INPUTS)]
     inputs: Vec<PathBuf>,
     /// Text for the string input; repeat for a batch. With several string inputs, NAME=TEXT
-    #[arg(long = "text", value_name = "TEXT")]
+    #[arg(long = "text", value_name = "TEXT", help_heading = INPUTS)]
     text: Vec<String>,
     /// Ignore arrays of --inputs files that are not inputs of the model
-    #[arg(long)]
+    #[arg(long, help_heading = INPUTS)]
     ignore_extra: bool,
     /// Seed of the random inputs that replace missing ones
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = INPUTS)]
     seed: u64,
 }
 

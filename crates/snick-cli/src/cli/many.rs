@@ -10,6 +10,7 @@ use snick::Model;
 use snick::text::Escaped;
 
 use super::console::{Console, Failure, Outcome};
+use super::help::INPUTS;
 use super::options::{Common, ModelOptions, OutputFormat};
 use super::progress::ProgressBar;
 use super::{json, models};
@@ -31,13 +32,13 @@ pub struct ManyOptions {
 #[derive(Args, Clone)]
 pub struct SharedOptions {
     /// Weights file, instead of the .bin next to the model
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = INPUTS)]
     pub weights: Option<PathBuf>,
     /// TOML file with shape rules of custom operations
-    #[arg(long, value_name = "OPS.toml")]
+    #[arg(long, value_name = "OPS.toml", help_heading = INPUTS)]
     pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input
-    #[arg(long = "shape", value_name = "SPEC")]
+    #[arg(long = "shape", value_name = "SPEC", help_heading = INPUTS)]
     pub shapes: Vec<String>,
 }
 

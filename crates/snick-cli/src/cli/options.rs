@@ -3,57 +3,56 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _, ValueParser};
+use clap::{Args, Command, ValueEnum};
 use snick::{Format, Limits};
 
 use super::deadline::parse_time;
+use super::help;
 use super::memory::parse_size;
 
 /// Options of every verb.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
-    /// Format of the results on standard output; the last three are only for `check`
-    #[arg(long = "format", global = true, value_enum, default_value_t = ReportFormat::Text)]
+    /// Format of the results on standard output
+    #[arg(long = FORMAT, id = FORMAT, global = true, value_name = "FORMAT", default_value = "text",
+        help_heading = help::FORMAT, value_parser = formats(&[ReportFormat::Text, ReportFormat::Json]))]
     pub report: ReportFormat,
     /// The format for verbs that only have text and JSON
     #[arg(skip = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Colour diagnostics; NO_COLOR is respected
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    /// When to colour: on a terminal unless NO_COLOR is set, always or never
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = help::FORMAT)]
     pub color: Color,
-    /// Format of the diagnostics on standard error
-    #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Human)]
+    /// Format of the diagnostics on standard error: one line each, or one JSON object per line
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, default_value_t = ErrorFormat::Human, help_heading = help::FORMAT)]
     pub error_format: ErrorFormat,
     /// Suppress notes; errors are still printed
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = help::FORMAT)]
     pub quiet: bool,
     /// End the command after this time: 30s, 500ms, 2m, 1h
-    #[arg(long, global = true, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, global = true, value_name = "TIME", value_parser = parse_time, help_heading = help::LIMITS)]
     pub timeout: Option<Duration>,
     /// End the command if its tensors need more memory: 2G, 512M [default: three quarters of the machine's
     /// memory]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size, help_heading = help::LIMITS)]
     pub max_memory: Option<usize>,
     /// End the command if the model has more layers, including layers of bodies
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", help_heading = help::LIMITS)]
     pub max_layers: Option<usize>,
     /// End the command if a value is inferred to have more dims
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", help_heading = help::LIMITS)]
     pub max_rank: Option<usize>,
     /// End a run that computes more elements; also limits constant folding
-    #[arg(long, global = true, value_name = "ELEMENTS")]
+    #[arg(long, global = true, value_name = "ELEMENTS", help_heading = help::LIMITS)]
     pub fuel: Option<usize>,
 }
 
 impl Common {
-    /// The same options, with the format for verbs that only have text and JSON; `None` for any other format.
-    pub fn with_format(&self) -> Option<Self> {
-        let format = match self.report {
-            ReportFormat::Text => OutputFormat::Text,
-            ReportFormat::Json => OutputFormat::Json,
-            _ => return None,
-        };
-        Some(Self { format, ..self.clone() })
+    /// The same options, with the format for verbs that only have text and JSON.
+    pub fn with_format(&self) -> Self {
+        let format = if self.report == ReportFormat::Text { OutputFormat::Text } else { OutputFormat::Json };
+        Self { format, ..self.clone() }
     }
 
     /// The limits for reading, inference, passes and runs. Excludes the time limit, which applies to the
@@ -65,18 +64,30 @@ impl Common {
     }
 }
 
-/// Format of findings.
+/// The option that selects the format of results.
+const FORMAT: &str = "format";
+
+/// A parser that accepts some of the formats.
+fn formats(offered: &[ReportFormat]) -> ValueParser {
+    let names = PossibleValuesParser::new(offered.iter().filter_map(ValueEnum::to_possible_value));
+    ValueParser::new(names.try_map(|name| ReportFormat::from_str(&name, false)))
+}
+
+/// Adds `--format` with all formats to `check`. Every other verb has text and JSON.
+pub fn with_formats_of_check(command: Command) -> Command {
+    let format = command.get_arguments().find(|arg| arg.get_id() == FORMAT).cloned();
+    let format = format.map(|format| format.value_parser(formats(ReportFormat::value_variants())));
+    command.mut_subcommand("check", |check| check.args(format))
+}
+
+/// Format of findings: text, JSON, SARIF 2.1.0 for code scanning, annotations of GitHub workflows, or JUnit XML
+/// for test reports.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ReportFormat {
-    /// Human-readable
     Text,
-    /// Machine-readable
     Json,
-    /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Annotations of GitHub workflows
     Github,
-    /// JUnit XML, for test reports
     Junit,
 }
 
@@ -89,23 +100,18 @@ pub enum OutputFormat {
     Json,
 }
 
-/// When diagnostics are coloured.
+/// When output is coloured: on terminals, always or never.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Color {
-    /// If standard error is a terminal
     Auto,
-    /// Always
     Always,
-    /// Never
     Never,
 }
 
-/// Format of diagnostics.
+/// Format of diagnostics: one line each, or one JSON object per line.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ErrorFormat {
-    /// One line each
     Human,
-    /// One JSON object per line
     Json,
 }
 
@@ -119,12 +125,12 @@ pub struct ModelOptions {
     #[arg(help = model_help())]
     pub model: PathBuf,
     /// Weights file, instead of the .bin next to the model
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = help::INPUTS)]
     pub weights: Option<PathBuf>,
     /// TOML file with shape rules of custom operations
-    #[arg(long, value_name = "OPS.toml")]
+    #[arg(long, value_name = "OPS.toml", help_heading = help::INPUTS)]
     pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input
-    #[arg(long = "shape", value_name = "SPEC")]
+    #[arg(long = "shape", value_name = "SPEC", help_heading = help::INPUTS)]
     pub shapes: Vec<String>,
 }

@@ -4,6 +4,7 @@ use snick::Diagnostic;
 use snick_ir::{Located, OpError};
 use snick_tensor::TensorError;
 
+use super::missing_file::cannot_read;
 use crate::npz::UnreadableFile;
 
 /// The outcome of a verb that succeeded.
@@ -85,6 +86,7 @@ impl From<snick::Error> for Failure {
     fn from(error: snick::Error) -> Self {
         match error {
             snick::Error::Invalid { diagnostics } => Self::Layers(diagnostics),
+            snick::Error::Read(snick::ReadError::Io { path, error }) => cannot_read(&path, &error),
             error @ snick::Error::Limit { .. } => Self::Limit(error.to_string()),
             error => Self::Usage(error.with_causes()),
         }

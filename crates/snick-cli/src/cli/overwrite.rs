@@ -7,12 +7,13 @@ use clap::Args;
 use snick::weights_file;
 
 use super::console::Failure;
+use super::help::OUTPUTS;
 
 /// Whether inputs may be overwritten.
 #[derive(Args, Copy, Clone, Debug)]
 pub struct OverwriteOptions {
     /// Allow the output to overwrite an input of the command
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUTS)]
     force: bool,
 }
 

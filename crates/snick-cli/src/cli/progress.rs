@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use snick_run::Progress;
 
 use super::console::Console;
+use super::waiting::Waiting;
 
 /// A progress bar on standard error, for work that takes more than a second. It is only drawn on a terminal,
 /// and erased when it is dropped.
@@ -13,6 +14,7 @@ pub struct ProgressBar {
     /// When the work started; `None` if the bar is never drawn.
     started: Option<Instant>,
     drawn: Option<Instant>,
+    waiting: Waiting,
 }
 
 impl ProgressBar {
@@ -23,7 +25,7 @@ impl ProgressBar {
 
     /// Creates a bar that is not visible yet.
     pub fn new(console: &Console) -> Self {
-        Self { started: console.shows_progress().then(Instant::now), drawn: None }
+        Self { started: console.shows_progress().then(Instant::now), drawn: None, waiting: console.waiting().clone() }
     }
 
     /// Shows the progress in layers, at most ten times a second.
@@ -42,6 +44,7 @@ impl ProgressBar {
         self.drawn = Some(Instant::now());
         let filled = (done * Self::WIDTH).checked_div(all).unwrap_or(0);
         let bar: String = (0..Self::WIDTH).map(|i| if i < filled { '#' } else { ' ' }).collect();
+        let _interrupted = self.waiting.interrupt();
         let _ = write!(std::io::stderr(), "\r[{bar}] {done}/{all} {things}");
     }
 }

@@ -15,7 +15,7 @@ pub struct StableHloArgs {
     /// bytes (weights stay in the files of the model), and folded.bin with folded constants
     #[arg(long, value_name = "FORMAT", value_enum)]
     to: Option<FolderFormat>,
-    /// Compute exactly in f32 like `snick run`, or in the types of the model as fast as the device can
+    /// Compute in f32 like `snick run`, or in the types of the model, which is faster on many devices
     #[arg(long, value_name = "HOW", value_enum, default_value = "highest")]
     precision: PrecisionName,
     /// Mesh of devices to shard the arguments over, as named axes with sizes: batch=2,model=4
@@ -27,10 +27,9 @@ pub struct StableHloArgs {
     shard: Option<ShardRules>,
 }
 
-/// Formats that consist of a folder.
+/// Formats that consist of a folder: a StableHLO module with its manifest.
 #[derive(Copy, Clone, ValueEnum)]
 enum FolderFormat {
-    /// A StableHLO module with its manifest
     #[value(name = "stablehlo")]
     StableHlo,
 }
@@ -38,9 +37,7 @@ enum FolderFormat {
 /// [`Precision`] by name.
 #[derive(Copy, Clone, ValueEnum)]
 pub enum PrecisionName {
-    /// In f32, exactly
     Highest,
-    /// In the types of the model
     Native,
 }
 

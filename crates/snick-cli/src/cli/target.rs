@@ -6,17 +6,18 @@ use clap::{Args, ValueEnum};
 use snick::{FeatureLevel, SaveOptions, SliceAs};
 
 use super::console::Failure;
+use super::help::OUTPUTS;
 use super::overwrite::OverwriteOptions;
 
 /// Options of the output formats, and whether to overwrite an input.
 #[derive(Args)]
 pub struct TargetOptions {
     /// Feature level of a DirectML description
-    #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level)]
+    #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level, help_heading = OUTPUTS)]
     feature_level: FeatureLevel,
     /// OpenVINO operation for slices of the canonical form [default: Slice, or StridedSlice for dynamic
     /// bounds, where OpenVINO infers more]
-    #[arg(long, value_name = "OP", value_enum, ignore_case = true)]
+    #[arg(long, value_name = "OP", value_enum, ignore_case = true, help_heading = OUTPUTS)]
     slice_as: Option<SliceOp>,
     #[command(flatten)]
     overwrite: OverwriteOptions,

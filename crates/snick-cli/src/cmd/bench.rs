@@ -11,6 +11,7 @@ use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::json::Answer;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -20,6 +21,13 @@ use crate::cli::verify::watch;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick bench model.xml", "Time reading, inference, rewriting and a run"),
+        ("snick bench model.xml --stage run -n 20 --threads 2", "Time 20 runs on two threads"),
+    ],
+    "a layer fails"
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
@@ -37,16 +45,13 @@ pub struct Options {
     threads: u32,
 }
 
-/// The stages, in order of execution.
+/// The stages, in order of execution: open and read the files, infer shapes and types, canonicalise, and execute
+/// on random inputs with contiguous outputs.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
-    /// Open and read the files
     Read,
-    /// Infer shapes and types
     Infer,
-    /// Canonicalise
     Canon,
-    /// Execute on random inputs, with contiguous outputs
     Run,
 }
 

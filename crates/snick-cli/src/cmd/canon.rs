@@ -11,6 +11,7 @@ use snick_ir::{Graph, Located};
 use snick_pass::{Cost, Pass, Report};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::inputs::InputOptions;
 use crate::cli::json::{self, LayerError};
 use crate::cli::many::{Answer, Asked, ManyOptions, counted};
@@ -24,6 +25,13 @@ const LOWER_SLICES: &str = "lower-slices";
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick canon model.xml --verify", "Rewrite, check every rewrite by running it, and print the result"),
+        ("snick canon model.xml -o canonical.onnx", "Write the canonical form as ONNX"),
+    ],
+    "a rewrite or an output differs, or the model cannot be verified"
+))]
 pub struct Options {
     #[command(flatten)]
     models: ManyOptions,
@@ -31,7 +39,7 @@ pub struct Options {
     inputs: InputOptions,
     /// Write the canonical form to a file; the extension selects the format, as in `convert`. - is text form on standard
     /// output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help_heading = help::OUTPUTS)]
     output: Option<PathBuf>,
     #[command(flatten)]
     target: TargetOptions,

@@ -5,9 +5,17 @@ use clap_complete::{Shell, generate};
 
 use crate::Snick;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick completions bash > snick.bash", "Completion for bash"),
+        ("snick completions zsh > _snick", "Completion for zsh"),
+    ],
+    ""
+))]
 pub struct Options {
     /// The shell
     shell: Shell,

@@ -8,6 +8,7 @@ use snick_ir::Located;
 use snick_pass::states::State;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::model;
 use crate::cli::options::ModelOptions;
 use crate::cli::stablehlo::StableHloArgs;
@@ -15,10 +16,17 @@ use crate::cli::target::{TargetOptions, is_stdout};
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick convert model.onnx -o model.xml", "Write an OpenVINO IR and its .bin"),
+        ("snick convert model.xml -o folder --to stablehlo", "Write StableHLO with the weights beside it"),
+    ],
+    "the format cannot express a layer"
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    #[arg(short, long, value_name = "OUT", help = output_help())]
+    #[arg(short, long, value_name = "OUT", help = output_help(), help_heading = help::OUTPUTS)]
     output: PathBuf,
     #[command(flatten)]
     target: TargetOptions,
@@ -27,10 +35,10 @@ pub struct Options {
     #[command(flatten)]
     picture: Picture,
     /// Turn variables into inputs (past…) and outputs (present…), and report their initial values
-    #[arg(long, conflicts_with = "stateful")]
+    #[arg(long, conflicts_with = "stateful", help_heading = help::OUTPUTS)]
     stateless: bool,
     /// Turn inputs named past… and outputs named present… into variables
-    #[arg(long)]
+    #[arg(long, help_heading = help::OUTPUTS)]
     stateful: bool,
 }
 

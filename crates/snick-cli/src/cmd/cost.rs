@@ -11,6 +11,7 @@ use snick_ir::text::Escaped;
 use snick_shape::SymbolId;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::example::Example;
 use crate::cli::json::Answer;
 use crate::cli::layout::{Layout, column, width};
@@ -19,6 +20,13 @@ use crate::cli::{layout, model, quantity, symbols};
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick cost model.xml", "Cost as a formula of the dynamic sizes, and the most expensive layers"),
+        (r#"snick cost model.xml --shape "[1,3,224,224]" --top 20"#, "Numbers for one input shape"),
+    ],
+    "inference finds an error"
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,

@@ -6,13 +6,22 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde::Serialize;
 use snick::{CheckCode, Example, Severity, check_codes};
+use snick_ir::did_you_mean;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::json::Answer;
 use crate::cli::options::{Common, OutputFormat};
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick explain S023", "What a code means, and how to fix it"),
+        ("snick explain", "List all codes"),
+    ],
+    ""
+))]
 pub struct Options {
     /// A code such as S015, or its name such as unused-layer; lists all codes if omitted
     #[arg(value_name = "CODE")]
@@ -41,7 +50,12 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let text = match (common.format, chosen.as_slice(), &options.code) {
         (_, [], name) => {
             let name = name.as_deref().unwrap_or_default();
-            return Err(Failure::usage(format!("no code `{name}`; `snick explain` lists all")));
+            let known = check_codes().into_iter().flat_map(|code| [code.code.text(), code.code.name()]);
+            let hint = match did_you_mean(name, known) {
+                none if none.is_empty() => "; `snick explain` lists all".to_string(),
+                some => some,
+            };
+            return Err(Failure::usage(format!("no code `{name}`{hint}")));
         }
         (_, codes, _) if options.markdown => as_markdown(codes),
         (OutputFormat::Json, codes, _) => as_json(codes),

@@ -9,6 +9,7 @@ use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located, NodeId, Op, Output};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::json::{self, LayerError};
 use crate::cli::layout::{Layout, column};
 use crate::cli::many::{Answer, ManyOptions, counted};
@@ -18,6 +19,13 @@ use crate::cli::symbols::{self, Declarations};
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        (r#"snick infer model.xml --shape "image[N,3,H=32..512,W]""#, "The shape of every layer as a formula of N, H and W"),
+        ("snick infer model.xml --format json", "The same for programs, with the places in the file"),
+    ],
+    "inference finds an error"
+))]
 pub struct Options {
     #[command(flatten)]
     models: ManyOptions,

@@ -4,9 +4,17 @@ use clap::{Args, CommandFactory};
 
 use crate::Snick;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick man > snick.1", "The page of the program"),
+        ("snick man infer > snick-infer.1", "The page of a verb"),
+    ],
+    ""
+))]
 pub struct Options {
     /// The verb whose page to print; without it, the page of the program, which lists the verbs
     verb: Option<String>,

@@ -67,9 +67,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
     if let Verb::Check(options) = verb {
         return check::run(&options, common, console);
     }
-    let common = &common.with_format().ok_or_else(|| {
-        Failure::usage("`snick check` alone has this format; others have --format text and json")
-    })?;
+    let common = &common.with_format();
     match verb {
         Verb::Check(_) => Ok(Outcome::Fine),
         Verb::Explain(options) => explain::run(&options, common, console),

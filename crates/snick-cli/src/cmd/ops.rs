@@ -10,11 +10,19 @@ use snick_ir::ops::{Entry, reference};
 use snick_ir::{Arity, AttrSpec, Dialect, OpName, OpTraits};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::json::Answer;
 use crate::cli::options::{Common, OutputFormat};
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick ops Convolution", "Attributes, versions and inputs of one operation"),
+        ("snick ops --format json", "All operations for programs"),
+    ],
+    ""
+))]
 pub struct Options {
     /// An operation type; all operations if absent
     op: Option<String>,

@@ -7,6 +7,7 @@ use snick::{Mesh, ModelPlan, PlanOptions, ShardRules, Transfer};
 use snick_ir::text::Escaped;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::json::Answer;
 use crate::cli::memory::parse_size;
 use crate::cli::model;
@@ -16,6 +17,13 @@ use crate::cli::stablehlo::PrecisionName;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick plan model.xml --devices 4 --memory 16GiB", "Propose a mesh of four devices"),
+        ("snick plan model.xml --devices 8 --mesh batch=4,model=2", "Plan for this mesh"),
+    ],
+    "no plan fits in the memory"
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,

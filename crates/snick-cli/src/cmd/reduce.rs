@@ -8,6 +8,7 @@ use snick::{ErrorKind, Model, Reduction, reduce};
 use snick_ir::{Graph, Located, Op};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::failing_command::{Expected, FailingCommand};
 use crate::cli::json::Answer;
 use crate::cli::model;
@@ -16,6 +17,13 @@ use crate::cli::target::TargetOptions;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick reduce model.xml -o small.snick", "Keep the first inference error"),
+        ("snick reduce model.xml -o small.snick --test './fails.sh {}'", "Keep what makes a command exit with 1"),
+    ],
+    "the test does not fail on the model"
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,

@@ -6,12 +6,20 @@ use clap::Args;
 use snick::{Format, ReportOptions};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::model;
 use crate::cli::options::ModelOptions;
 use crate::cli::overwrite::OverwriteOptions;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick report model.xml -o model.html", "Write a page with the graph, sizes, cost and findings"),
+        ("snick report old.xml --diff new.xml -o changes.html", "Also show what changed"),
+    ],
+    ""
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,

@@ -13,6 +13,7 @@ use snick_ir::Located;
 use snick_ir::text::Escaped;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::json::Answer;
 use crate::cli::layout::Layout;
 use crate::cli::many::counted;
@@ -22,6 +23,13 @@ use crate::cli::symbols;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick why model.xml --unknown", "Why sizes have no upper bound, and input shapes that bound them"),
+        (r#"snick why model.xml "layer:2:1""#, "Where axis 1 of output port 2 of a layer comes from"),
+    ],
+    "inference finds an error"
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,

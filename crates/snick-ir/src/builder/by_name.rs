@@ -1,6 +1,6 @@
 //! Creates ops by their names in files.
 
-use crate::{Attrs, Dialect, Op, OpError, RawNode, Version, edit_distance, ops};
+use crate::{Attrs, Dialect, Op, OpError, RawNode, Version, nearest_name, ops};
 
 impl Op {
     /// The op with this name in OpenVINO IR, in its newest definition.
@@ -26,7 +26,7 @@ impl Op {
             Some((attr, _)) => Err(OpError::UnknownAttribute {
                 op_type: entry.name.name,
                 name: attr.to_string(),
-                nearest: nearest_of(declared(), attr, 2),
+                nearest: nearest_name(attr, declared(), 2),
             }),
             None => Ok(op),
         }
@@ -35,12 +35,5 @@ impl Op {
 
 /// The known name closest to `name`, if their edit distance is at most a third of the known name's length.
 fn nearest(name: &str) -> Option<&'static str> {
-    nearest_of(ops::reference().into_iter().map(|entry| entry.name.name), name, 0)
-}
-
-/// The known name closest to `name`, if their edit distance is at most `few` or a third of the known name's
-/// length.
-fn nearest_of(known: impl Iterator<Item = &'static str>, name: &str, few: usize) -> Option<&'static str> {
-    let nearest = known.map(|known| (edit_distance(name, known), known)).min();
-    nearest.filter(|(edits, known)| *edits <= few.max(known.len() / 3)).map(|(_, known)| known)
+    nearest_name(name, ops::reference().into_iter().map(|entry| entry.name.name), 0)
 }

@@ -16,6 +16,7 @@ use serde::Serialize;
 use snick::{CheckOptions, CheckStatus, Finding, InferOptions, LoadOptions, Release, Severity};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::many::{SharedOptions, on_each};
 use crate::cli::model::in_time;
 use crate::cli::models;
@@ -26,6 +27,13 @@ use project::ProjectOptions;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick check models/", "Check every model of a folder"),
+        ("snick check model.xml --target-openvino 2024.6 --fail-on warning", "Also check that a release reads it; fail for warnings"),
+    ],
+    "there is an error, or a finding of the severity of --fail-on"
+))]
 pub struct Options {
     /// Models, or folders to search for models
     #[arg(value_name = "PATH", required = true)]
@@ -58,12 +66,9 @@ pub struct Options {
 /// The severity from which a finding makes the command fail.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug, Default)]
 enum FailOn {
-    /// Errors
     #[default]
     Error,
-    /// Errors and warnings
     Warning,
-    /// Nothing
     Never,
 }
 

@@ -15,12 +15,20 @@ use self::run::RunDiff;
 
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::inputs::InputOptions;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::{json, model};
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick diff old.xml new.xml", "Which layers differ"),
+        ("snick diff model.onnx model.xml --canon --run", "Compare canonical forms, then the outputs of a run"),
+    ],
+    "the models differ"
+))]
 pub struct Options {
     /// The first model, or - for text form on standard input
     #[arg(value_name = "A")]
@@ -32,13 +40,13 @@ pub struct Options {
     #[arg(long)]
     canon: bool,
     /// Weights file of A, instead of the .bin next to it; a second --weights is for B
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = help::INPUTS)]
     weights: Vec<PathBuf>,
     /// TOML file with shape rules of custom operations
-    #[arg(long, value_name = "OPS.toml")]
+    #[arg(long, value_name = "OPS.toml", help_heading = help::INPUTS)]
     ops: Option<PathBuf>,
     /// Input shapes of both models, as in other verbs
-    #[arg(long = "shape", value_name = "SPEC")]
+    #[arg(long = "shape", value_name = "SPEC", help_heading = help::INPUTS)]
     shapes: Vec<String>,
     /// Run both models on the same inputs, and find the first layer that differs
     #[arg(long)]

@@ -20,6 +20,7 @@ use self::slices::SliceRow;
 
 use super::cost::{self, Totals};
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::example::Example;
 use crate::cli::layout::{Layout, column};
 use crate::cli::many::{Answer, ManyOptions, counted};
@@ -29,6 +30,13 @@ use crate::cli::{json, model, quantity};
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick model.xml", "What the model takes, computes and costs"),
+        (r#"snick inspect models/ --shape "[1,3,N,N]""#, "One line for each model of a folder, with other input shapes"),
+    ],
+    "inference finds an error"
+))]
 pub struct Options {
     #[command(flatten)]
     models: ManyOptions,

@@ -19,6 +19,7 @@ use self::report::RunReport;
 use self::steps::{StepOptions, run_steps};
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::help;
 use crate::cli::inner_values::{InnerValues, dump_file, first_difference};
 use crate::cli::inputs::InputOptions;
 use crate::cli::model;
@@ -28,25 +29,32 @@ use crate::npz;
 
 /// Options of the verb.
 #[derive(Args)]
+#[command(after_help = help::ending(
+    [
+        ("snick run model.xml --input image=photo.npy -o out.npz", "Run on an array and write the outputs"),
+        ("snick run model.xml --inputs recorded.npz --ignore-extra --compare recorded.npz", "Run on recorded inputs and compare with recorded outputs"),
+    ],
+    "a layer fails, or an output differs"
+))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
     #[command(flatten)]
     inputs: InputOptions,
     /// Write the outputs to an .npz file, or a single output to an .npy file
-    #[arg(short, long, value_name = "OUT.npz")]
+    #[arg(short, long, value_name = "OUT.npz", help_heading = help::OUTPUTS)]
     output: Option<PathBuf>,
     /// Compare the outputs with the arrays of an .npz file
-    #[arg(long, value_name = "F.npz")]
+    #[arg(long, value_name = "F.npz", help_heading = help::COMPARE)]
     compare: Option<PathBuf>,
     /// Compare only this output; repeat for several
-    #[arg(long, value_name = "NAME", requires = "compare")]
+    #[arg(long, value_name = "NAME", requires = "compare", help_heading = help::COMPARE)]
     only: Vec<String>,
     /// Start with the values of variables in this .npz file
-    #[arg(long, value_name = "F.npz")]
+    #[arg(long, value_name = "F.npz", help_heading = help::INPUTS)]
     load_state: Option<PathBuf>,
     /// Write the values of variables after the last step to an .npz file
-    #[arg(long, value_name = "F.npz")]
+    #[arg(long, value_name = "F.npz", help_heading = help::OUTPUTS)]
     save_state: Option<PathBuf>,
     #[command(flatten)]
     tolerance: Tolerance,
@@ -62,7 +70,7 @@ pub struct Options {
     #[arg(long)]
     check_facts: bool,
     /// Write an inner value to LAYER.npy
-    #[arg(long, value_name = "LAYER[:PORT]")]
+    #[arg(long, value_name = "LAYER[:PORT]", help_heading = help::OUTPUTS)]
     dump: Vec<String>,
     /// Show the time of each layer and of each operation type; fused layers count as the last of them
     #[arg(long)]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use snick_ir::did_you_mean;
+
 use super::{CheckCode, check_codes};
 
 /// Options that select what to check.
@@ -11,8 +13,8 @@ use super::{CheckCode, check_codes};
 /// use snick::CheckOptions;
 ///
 /// let options = CheckOptions::new().select(["S02", "unused-layer"])?.ignore(["S022"])?;
-/// let error = CheckOptions::new().select(["S99"]).unwrap_err();
-/// assert_eq!(error.to_string(), "no code or name begins with `S99`");
+/// let error = CheckOptions::new().select(["unusd-layer"]).unwrap_err();
+/// assert_eq!(error.to_string(), "no code or name begins with `unusd-layer`; did you mean `unused-layer`?");
 /// # Ok::<(), snick::UnknownCode>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,8 +29,13 @@ pub struct CheckOptions {
 
 /// A text that is not a code, a name, or the beginning of a code.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("no code or name begins with `{0}`")]
+#[error("no code or name begins with `{0}`{suggestion}", suggestion = similar(.0))]
 pub struct UnknownCode(pub String);
+
+/// The code or name that a text may be a mistake for.
+fn similar(text: &str) -> String {
+    did_you_mean(text, check_codes().into_iter().flat_map(|code| [code.code.text(), code.code.name()]))
+}
 
 impl CheckOptions {
     /// The defaults: all codes except those on demand, and any release of OpenVINO.

@@ -1,6 +1,6 @@
 //! The target of a question: `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`.
 
-use snick_ir::{Graph, NodeId, Part, Value, ValuePart, edit_distance};
+use snick_ir::{Graph, NodeId, Part, Value, ValuePart, did_you_mean};
 
 use crate::{Error, Model};
 
@@ -127,10 +127,8 @@ pub(super) fn no_part(graph: &Graph, of: ValuePart) -> Error {
 
 /// `; did you mean ...?`
 fn suggestion(graph: &Graph, name: &str) -> String {
-    let names = graph.ids().map(|id| graph.node(id).name());
-    let close = names.map(|known| (edit_distance(name, known), known)).min();
-    match close {
-        Some((distance, known)) if distance <= name.len() / 3 => format!("; did you mean `{known}`?"),
-        _ => "; `snick infer` lists all layers".to_string(),
-    }
+    let layers = graph.ids().map(|id| graph.node(id).name());
+    let tensors = graph.ids().flat_map(|id| graph.node(id).outs()).flat_map(|out| out.names());
+    let suggested = did_you_mean(name, layers.chain(tensors.map(String::as_str)));
+    if suggested.is_empty() { "; `snick infer` lists all layers".to_string() } else { suggested }
 }

@@ -1,0 +1,39 @@
+//! Files that do not exist, probably because of a typing mistake.
+
+use std::io;
+use std::path::Path;
+
+use snick_ir::{edit_distance, text::Escaped};
+
+use super::outcome::Failure;
+
+/// The failure to read a file or folder. If it does not exist, suggests a similar name in the same folder.
+pub fn cannot_read(path: &Path, error: &io::Error) -> Failure {
+    let shown = path.display().to_string();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            Failure::usage(format!("{shown}: no such file or folder{}", suggestion(path)))
+        }
+        _ => Failure::usage(format!("cannot read {shown}: {error}")),
+    }
+}
+
+/// `; did you mean ...?` with the most similar path in the same folder; empty if there is none.
+fn suggestion(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let names = entries.take(MAX_ENTRIES).map(|entry| entry.file_name());
+    let distance = |known: &str| edit_distance(&name, known);
+    let nearest = names.map(|known| (distance(&known.to_string_lossy()), known)).min();
+    match nearest.filter(|(edits, known)| *edits <= 1.max(known.len() / 3)) {
+        Some((_, known)) => {
+            let known = path.with_file_name(known).display().to_string();
+            format!("; did you mean `{}`?", Escaped(&known))
+        }
+        None => String::new(),
+    }
+}
+
+/// Maximum number of files in the folder to compare with.
+const MAX_ENTRIES: usize = 10_000;
