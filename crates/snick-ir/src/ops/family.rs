@@ -1,7 +1,8 @@
 //! Op families: ops that differ only in the function that they apply, declared as a table.
 
-/// Declares an op family: a struct that holds the function and the shared attributes and, for each op, its
-/// name and a type from which it is built, as in `ops::Add::default()`.
+/// Declares an op family: a struct that holds the function and the attributes shared by all ops of the
+/// family. For each op, also declares its name and a type that converts to `Op`, as in
+/// `ops::Add::default().into()`.
 ///
 /// ```ignore
 /// op_family! {
@@ -19,7 +20,7 @@
 /// If the name alone does not determine the function, write `function = own` after the traits and implement
 /// [`AttrField`](crate::AttrField) for the function.
 macro_rules! op_family {
-    // Converts the type of one op to the family.
+    // Implements the conversion from the type of one op to `Op`.
     (@typed $family:ident $typed:ident $function:expr, { }) => {
         impl From<$typed> for $crate::Op {
             fn from(_: $typed) -> Self {

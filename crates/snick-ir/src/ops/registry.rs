@@ -28,7 +28,7 @@ macro_rules! ops {
         /// assert!(matches!(op, Op::Concat(concat) if concat.axis == -1));
         /// # Ok::<(), snick_ir::OpError>(())
         /// ```
-        // Exhaustive, so that a match in a sibling crate fails to compile when it misses a new op.
+        // Not `#[non_exhaustive]`, so that a match in a sibling crate fails to compile if it misses a new op.
         #[derive(Clone, PartialEq, Debug)]
         #[allow(missing_docs, reason = "each variant's type says what it is")]
         pub enum Op {
@@ -52,7 +52,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The attributes, as files write them.
+            /// The attributes, as written in files.
             pub fn attrs(&self) -> Attrs<'static> {
                 match self {
                     $(Self::$variant(op) => op.attrs(),)*
@@ -79,7 +79,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The inputs that hold weights if they are constant.
+            /// The indices of the inputs that count as weights if they are constant.
             pub fn weights(&self) -> &'static [usize] {
                 match self {
                     $(Self::$variant(_) => <$op>::WEIGHTS,)*
@@ -263,7 +263,7 @@ impl Op {
         Self::Opaque(Opaque { op_type: op_type.into(), attrs })
     }
 
-    /// The operation type, as files write it.
+    /// The operation type, as written in files.
     pub fn type_name(&self) -> &str {
         match (self.op_name(), self) {
             (Some(name), _) => name.name,

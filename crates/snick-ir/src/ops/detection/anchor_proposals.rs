@@ -22,7 +22,7 @@ attrs! {
     }
 }
 
-/// Each side of a box is at most 1000 / 16 times as long as the anchor's.
+/// The maximum ratio of a side of a box to the same side of its anchor: 1000 / 16.
 const MAX_GROWTH: f32 = 62.5;
 
 /// Parameters of refinement and selection.
@@ -51,8 +51,8 @@ pub struct Proposed {
 }
 
 impl Selection<'_> {
-    /// Proposes boxes from image sizes `[N, 3 or 4]`, anchors in cell order, deltas `[N, 4 * A, H, W]` and
-    /// scores `[N, A, H, W]`.
+    /// Proposes boxes from image sizes `[N, 3 or 4]`, anchors in the order `[H, W, A]`, deltas
+    /// `[N, 4 * A, H, W]` and scores `[N, A, H, W]`.
     pub fn propose(
         &self,
         sizes: &Tensor,

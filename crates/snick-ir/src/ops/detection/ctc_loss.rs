@@ -75,7 +75,7 @@ struct Symbol {
 }
 
 impl CtcLoss {
-    /// The labels after deduplication, with a blank before each and after the last.
+    /// The labels after deduplication, with a blank before each label and after the last one.
     fn target(
         &self,
         labels: impl Iterator<Item = i64>,

@@ -30,9 +30,9 @@ op! {
     }
 }
 
-/// How scores decay with overlap. The smallest decay factor over all boxes of higher score applies. In the
-/// factors, `iou` is the IoU with a box of higher score, and `covered` is the largest IoU of that box with
-/// the boxes above it.
+/// How the score of a box decays with overlap. Each box of higher score yields a factor, and the smallest
+/// factor applies. In the formulas, `iou` is the IoU of the two boxes, and `covered` is the largest IoU of
+/// the higher-scoring box with a box of even higher score.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Decay {
     /// The score is multiplied by `(1 - iou) / (1 - covered)`.

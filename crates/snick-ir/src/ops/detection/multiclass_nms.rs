@@ -91,7 +91,7 @@ impl EvalOp for MulticlassNms {
     }
 }
 
-/// Locates the boxes of one class and one image in the inputs.
+/// The boxes of one class and one image, which are contiguous in the inputs.
 struct Run {
     boxes: usize,
     scores: usize,

@@ -21,7 +21,7 @@ op! {
         pub output_type: IndexType = IndexType::I64,
         /// Element type of output 1.
         pub score_output_type: snick_tensor::ElementType = snick_tensor::ElementType::F32,
-        /// Whether boxes are rotated, and in which direction; 0 if they are not rotated.
+        /// The direction in which boxes are rotated; 0 if they are not rotated.
         pub rotation: i64 = 0,
     }
 }

@@ -1,8 +1,8 @@
 //! Partial sort that orders equal elements like the OpenVINO runtime.
 //!
 //! Boxes that are too small all have score 0 and fill the remaining rows, so the order of equal elements
-//! affects the result. To get the same order, this follows the runtime's algorithm: it selects with a heap
-//! whose root is the worst element, then pops the roots one by one.
+//! affects the result. To get the same order, this module follows the runtime's algorithm: it selects with a
+//! heap whose root is the worst element, then pops the roots one by one.
 
 /// Sorts by `before` and keeps the first `count` elements.
 pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T, &T) -> bool) {

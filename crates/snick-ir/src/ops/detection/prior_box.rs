@@ -14,7 +14,7 @@ op! {
     pub struct PriorBox {
         /// The version.
         pub since: Since = Since(8),
-        /// Side lengths of square boxes: in pixels, or without `scale_all_sizes` as fractions of the image's
+        /// Side lengths of square boxes in pixels; without `scale_all_sizes`, as fractions of the image's
         /// height.
         pub min_size: Vec<f64> = Vec::new(),
         /// Side lengths in pixels. Each adds a square box whose side is the geometric mean of this size and
@@ -32,13 +32,15 @@ op! {
         pub clip: bool = false,
         /// Whether to add the inverse of each aspect ratio.
         pub flip: bool = false,
-        /// Pixels of the image per cell; 0 to divide the image evenly.
+        /// Pixels of the image per cell; 0 to divide the image evenly. Without `scale_all_sizes`, a fraction
+        /// of the image's height, or -1 to divide the height evenly.
         pub step: f64 = 0.0,
-        /// Position of the boxes' centre within a cell, in cells.
+        /// Position of the boxes' centre within a cell, in cells; always 0.5 if `step` is 0.
         pub offset: f64 = 0.0,
         /// One or four variances; 0.1 if empty.
         pub variance: Vec<f64> = Vec::new(),
-        /// Whether every minimum size has boxes of all aspect ratios, rather than only the first.
+        /// Whether every minimum size has boxes of all aspect ratios; otherwise only the first minimum size
+        /// has them.
         pub scale_all_sizes: bool = true,
         /// Whether the square for the maximum size precedes the boxes of other aspect ratios.
         #[since(8)]
@@ -66,7 +68,7 @@ impl PriorBox {
         let mut step = self.step as f32;
         let mut least = single(&self.min_size);
         if !all_scaled {
-            // Sizes and steps are fractions of the image's height.
+            // Sizes and steps are fractions of the image's height; a step of -1 divides the height evenly.
             let height = cell.image[0] as f32;
             step = if step == -1.0 { height / cell.cells[0] as f32 } else { step * height };
             least.iter_mut().for_each(|size| *size *= height);

@@ -14,9 +14,9 @@ attrs! {
         /// The maximum number of candidates per class; -1 for all.
         pub top_k: i64 = -1,
         /// Whether deltas are already multiplied by the variances; otherwise a second row of the priors holds
-        /// them.
+        /// the variances.
         pub variance_encoded_in_target: bool = false,
-        /// The maximum number of detections per image, as one number; -1 for all.
+        /// The maximum number of detections per image, as a list of one number; -1 for all.
         pub keep_top_k: SmallVec<[i64; 4]> = SmallVec::new(),
         /// How deltas encode boxes.
         pub code_type: BoxCode = BoxCode::Corner,
@@ -32,8 +32,8 @@ attrs! {
         pub clip_before_nms: bool = false,
         /// Whether to consider only the best class of each prior, and to output class numbers minus 1.
         pub decrease_label_id: bool = false,
-        /// Whether a prior consists of four fractions of the image's size; otherwise of an image index and
-        /// four pixel coordinates.
+        /// Whether a prior is a box in fractions of the image's size; otherwise it is an image index and a
+        /// box in pixels.
         pub normalized: bool = false,
         /// Height of the image in pixels, for priors that are not normalized.
         pub input_height: i64 = 1,

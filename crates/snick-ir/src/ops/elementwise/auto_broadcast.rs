@@ -25,7 +25,7 @@ pub enum AutoBroadcast {
     },
 }
 
-/// Two attributes: the rule, and the axis for `pdpd`.
+/// Reads two attributes: the rule, and the axis for `pdpd`.
 impl AttrField for AutoBroadcast {
     fn kind() -> Cow<'static, str> {
         "one of numpy, none, pdpd".into()
@@ -70,7 +70,7 @@ impl AutoBroadcast {
     /// Name of the attribute with the axis for `pdpd`.
     pub const PDPD_AXIS: &str = "auto_broadcast.auto_broadcast_axis";
 
-    /// The word that files use.
+    /// The value of the attribute `auto_broadcast`.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -108,7 +108,7 @@ impl AutoBroadcast {
         Ok(dims)
     }
 
-    /// The second tensor, reshaped and broadcast as needed so that numpy broadcasting has the effect of this
+    /// The second tensor, reshaped and broadcast so that numpy broadcasting with `a` gives the result of this
     /// rule.
     pub fn second<'t>(self, a: &Tensor, b: &'t Tensor) -> Result<Cow<'t, Tensor>, OpError> {
         let conflict = || OpError::dims_conflict(CANNOT_BROADCAST, a.dims(), b.dims());

@@ -15,8 +15,8 @@ op! {
         name = in_newest()
     )]
     pub struct Convert {
-        /// The element type of the output. If the file omits it, it is `dynamic`, and the op can be inferred
-        /// but not run.
+        /// The element type of the output. If the file omits the attribute, the type is `dynamic`, and the op
+        /// can be inferred but not run.
         pub destination_type: ElementType = ElementType::Dynamic,
     }
 }

@@ -8,9 +8,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
     /// Rounds floats to values of an 8-bit float type, without changing the element type. Inputs: data, a
-    /// scale, and optionally a shift of the same shape; both broadcast to the data. Rounds
-    /// `data * scale - shift` to f16 and then to the 8-bit type, and undoes scale and shift. Values that
-    /// overflow become the largest value of the 8-bit type.
+    /// scale, and optionally a shift of the same shape as the scale; both broadcast to the data. Computes
+    /// `data * scale - shift`, rounds it to f16 and then to the 8-bit type, and undoes the shift and the
+    /// scale. Values that overflow become the largest value of the 8-bit type.
     #[op("FakeConvert", since = [13], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct FakeConvert {
         /// The 8-bit type.

@@ -17,7 +17,7 @@ op! {
         check = Self::check_levels
     )]
     pub struct FakeQuantize {
-        /// The number of distinct output values; 0 if the file omits it, for no limit.
+        /// The number of distinct output values; unlimited if 0 or absent.
         pub levels: i64 = 0,
         /// How the ranges broadcast to the data.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,

@@ -22,8 +22,8 @@ pub fn type_range(et: ElementType) -> Interval {
     range.and_then(|(lo, hi)| Interval::new(lo, hi)).unwrap_or(Interval::ANY)
 }
 
-/// Whether the type is one that counts sizes. A size without a known bound is assumed to fit in such a type,
-/// so the type adds no bound.
+/// Whether models store sizes in this type. A size without a known bound is assumed to fit in such a type, so
+/// the type adds no bound.
 fn counts_sizes(et: ElementType) -> bool {
     matches!(et, ElementType::I32 | ElementType::I64 | ElementType::U32 | ElementType::U64)
 }
@@ -101,7 +101,7 @@ pub fn zip(
     ia.into_iter().zip(ib).map(|(x, y)| Some(f(cx, ea.get(x)?, eb.get(y)?))).collect()
 }
 
-/// Whether elements of this type are tracked.
+/// Whether the elements of the tensor are tracked: only integers and booleans are.
 fn followed(fact: &Fact) -> bool {
     fact.element_type.is_integer() || fact.element_type == ElementType::Boolean
 }

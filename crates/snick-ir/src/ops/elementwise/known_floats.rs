@@ -202,9 +202,9 @@ pub fn unary(function: UnaryOp, cx: &mut Infer, a: &FloatBounds, et: ElementType
     range.with(ratio)
 }
 
-/// Truncates a number to an integer and returns the interval of the result, too. Returns `None` if the number
-/// may be out of range of i64. An unknown upper bound is accepted for types that are tracked through
-/// arithmetic: the number is then a size, and sizes never approach the limits of a type.
+/// Truncates a number to an integer. Returns the integer and its interval, or `None` if the number may be out
+/// of range of i64. An unknown upper bound is accepted for types that are tracked through arithmetic: the
+/// number is then a size, and sizes never approach the limits of a type.
 pub fn cut(cx: &mut Infer, real: &FloatBounds, from: ElementType) -> Option<(SymExpr, Interval)> {
     let (lo, hi) = match real.cut() {
         (Some(lo), Some(hi)) => (lo, hi),

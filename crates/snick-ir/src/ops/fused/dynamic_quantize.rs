@@ -10,8 +10,9 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError, RawNode, normalize_each
 
 op! {
     /// Quantizes data to integers, with a scale for each group of elements. Outputs: the quantized data; the
-    /// scales; the zero points, if they are separate; the sums of the groups, if requested. Newer files have
-    /// no attributes, so inference uses the declared ports instead. Shape inference only; cannot be run.
+    /// scales; the zero points, if they are a separate output; and the sums of the groups, if
+    /// `precomputed_reduction` is set. Newer OpenVINO releases do not write the attributes; inference then
+    /// uses the declared outputs. Shape inference only; cannot be run.
     #[op("DynamicQuantize", since = [1], inputs = Arity::exactly(1), traits = [PURE], name = internal(), check = Self::check)]
     pub struct DynamicQuantize {
         /// Whether there are zero points.

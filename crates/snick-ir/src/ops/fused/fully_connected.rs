@@ -24,7 +24,7 @@ fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
     }
 }
 
-/// Declares an op with shape inference only.
+/// Implements the traits of an op that has shape inference but cannot be run.
 macro_rules! fully_connected {
     ($op:ident) => {
         impl InferOp for $op {
@@ -42,8 +42,8 @@ macro_rules! fully_connected {
 }
 
 op! {
-    /// Multiplies data `[.., K]` by weights `[N, K]` and adds a bias: `[.., N]`. Shape inference only; cannot
-    /// be run.
+    /// Multiplies data `[.., K]` by the transpose of weights `[N, K]` and adds an optional bias. Inputs:
+    /// data, weights, bias. Output: `[.., N]`. Shape inference only; cannot be run.
     #[op("FullyConnected", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal())]
     pub struct FullyConnected {
         /// The element type of the output; `dynamic` for the type of the data.

@@ -7,10 +7,11 @@ use crate::ops::detection::checks::{common_dim, expect_ranks};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Linear attention with a gated delta rule. Inputs: queries and keys `[B, L, H, K]`, values
-    /// `[B, L, W, V]`, states `[B, W, K, V]`, and gates and betas `[B, L, W]`. Outputs: the result
-    /// `[B, L, W, V]`, and the next states. Older files order the inputs differently; inference then uses the
-    /// declared outputs. Shape inference only; cannot be run.
+    /// Linear attention with a gated delta rule, with H key heads and W value heads. Inputs: queries and keys
+    /// `[B, L, H, K]`, values `[B, L, W, V]`, states `[B, W, K, V]`, and gates and betas `[B, L, W]`.
+    /// Outputs: the result `[B, L, W, V]`, and the next states. Older OpenVINO releases order the inputs
+    /// differently; for their files, inference uses the declared outputs. Shape inference only; cannot be
+    /// run.
     #[op("GatedDeltaNet", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal_extension())]
     pub struct GatedDeltaNet {
         /// Whether to normalise queries and keys by their L2 norm.
@@ -24,9 +25,9 @@ op! {
 
 op! {
     /// GatedDeltaNet for several sequences, packed into one list of tokens. Inputs: queries and keys
-    /// `[T, H, K]`, values `[T, W, V]`, a table of states `[P, W, K, V]`, which is updated in place, gates
-    /// and betas `[T, W]`, and vectors that assign tokens and states to sequences. The output has the shape
-    /// of the values. Shape inference only; cannot be run.
+    /// `[T, H, K]`, values `[T, W, V]`, a table of states `[P, W, K, V]` that is updated in place, gates and
+    /// betas `[T, W]`, and vectors that assign tokens and states to sequences. The output has the shape of
+    /// the values. Shape inference only; cannot be run.
     #[op("PagedGatedDeltaNet", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedGatedDeltaNet {
         /// Whether to normalise queries and keys by their L2 norm.
@@ -49,7 +50,7 @@ struct Heads {
 }
 
 impl Heads {
-    /// Reads the sizes from inputs whose heads are on this axis.
+    /// Reads the sizes. `axis` is the axis of the heads in all inputs except the states.
     fn new(cx: &mut Infer, axis: usize) -> Result<Self, OpError> {
         let own = common_dim(cx, &[(0, axis), (1, axis)])?;
         let count = common_dim(cx, &[(2, axis), (3, 1), (4, axis), (5, axis)])?;

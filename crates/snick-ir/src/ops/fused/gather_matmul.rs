@@ -5,9 +5,9 @@ use snick_shape::{Shape, SymExpr};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
-    /// Multiplies each token by the matrices of its experts. Inputs: tokens `[1 or A, T, K]`, matrices
-    /// `[E, N, K]` or `[E, N, G, K/G]`, the experts `[T, A]` of each token, and a bias. Output: `[A, T, N]`.
-    /// Shape inference only; cannot be run.
+    /// Multiplies each token by the matrices of its experts. Inputs: tokens `[1 or A, T, K]`; matrices
+    /// `[E, N, K]`, or `[E, N, G, K/G]` with G groups; the A experts of each token, `[T, A]`; and an optional
+    /// bias. Output: `[A, T, N]`. Shape inference only; cannot be run.
     #[op("GatherMatmul", since = [1], inputs = Arity::between(3, 4), traits = [PURE], name = internal())]
     pub struct GatherMatmul;
 }

@@ -14,7 +14,7 @@ op! {
     pub struct Glu {
         /// The axis; negative axes count from the end.
         pub axis: i64,
-        /// The size of the first half.
+        /// The size of each half.
         pub split_lengths: i64,
         /// The function; some OpenVINO releases do not write this attribute.
         pub glu_type: Option<GluType>,

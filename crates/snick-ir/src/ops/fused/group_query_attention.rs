@@ -8,17 +8,17 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Grouped-query attention with a cache, as in ONNX Runtime. Inputs: queries `[B, N, L, D]`, keys and
-    /// values `[B, K, L, D]`, past keys and values `[B, K, P, D]`, lengths, and optional inputs that depend
-    /// on the attributes. Outputs: `[B, L, N D]`, and the keys and values appended to the past
-    /// `[B, K, P+L, D]`. If P and L are static, the cache may also be a buffer of fixed length, so inference
-    /// takes its length from the declared outputs. Shape inference only; cannot be run.
+    /// values `[B, K, L, D]`, past keys and values `[B, K, P, D]`, lengths, and further inputs that depend on
+    /// the attributes. Outputs: the result `[B, L, N * D]`, and the past keys and values followed by the new
+    /// ones, `[B, K, P + L, D]`. If P and L are static, the cache may also be a buffer of fixed length, so
+    /// inference takes its length from the declared outputs. Shape inference only; cannot be run.
     #[op("GroupQueryAttention", since = [1], inputs = Arity::between(7, 16), traits = [PURE], name = internal_extension())]
     pub struct GroupQueryAttention {
         /// Number of query heads.
         pub num_heads: i64,
         /// Number of key and value heads.
         pub kv_num_heads: i64,
-        /// Multiplier of the scores; 0 for one over the square root of the head size.
+        /// Multiplier of the scores; 0 for `1 / sqrt(head size)`.
         pub scale: f64 = 0.0,
         /// Whether to apply rotary embedding to queries and keys.
         pub do_rotary: bool = false,

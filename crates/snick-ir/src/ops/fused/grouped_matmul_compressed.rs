@@ -6,8 +6,8 @@ use crate::ops::nn::grouped_matmul::product;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
-    /// GroupedMatMul with compressed matrices. Inputs: as for GroupedMatMul, where offsets are present only
-    /// if the rows have rank 2, then scales and zero points. Shape inference only; cannot be run.
+    /// GroupedMatMul with compressed matrices. Inputs: rows; matrices; offsets, only if the rows have rank 2;
+    /// scales; and optionally zero points. Shape inference only; cannot be run.
     #[op("GroupedMatMulCompressed", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
     pub struct GroupedMatMulCompressed;
 }

@@ -7,16 +7,25 @@ use super::rms::output_type;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
-    /// Mixture of experts without the router. Inputs: tokens `[.., H]`; routing weights, either `[E, .., 1]`
-    /// for all experts or `[T, K]` for the chosen experts; the chosen experts `[.., K]`; and the weights and
-    /// biases of the experts. The output has the shape of the tokens.
+    /// Mixture of experts without the router. The output has the shape of the tokens. Inputs:
     ///
-    /// `gemm3_swiglu` has weights gate `[E, I, H]`, up `[E, I, H]` and down `[E, H, I]`, and computes
-    /// `(swish(x gate) * (x up)) down`; a beta of 0 means 1. `gemm2_bias_swiglu_clamp` has weights
-    /// `[E, H, 2I]` or `[E, 2I, H]`, a bias, weights `[E, I, H]` or `[E, H, I]` and a bias. It computes
-    /// `((clamp(up, -alpha, alpha) + 1) * swish(min(gate, alpha))) down`, where gate and up are alternating
-    /// columns of the first product, alpha is `expert_alpha`, and `expert_beta` is the factor in swish. Early
-    /// releases swapped these two attributes; their files have no `gate_idx` and can only be inferred.
+    /// - Tokens `[.., H]`.
+    /// - Routing weights, either `[E, .., 1]` for all experts or `[T, K]` for the chosen experts.
+    /// - The chosen experts `[.., K]`.
+    /// - The weights and biases of the experts.
+    ///
+    /// With `expert_type` `gemm3_swiglu`, the weights are gate `[E, I, H]`, up `[E, I, H]` and down
+    /// `[E, H, I]`. An expert computes `(swish(x @ gate^T) * (x @ up^T)) @ down^T`, where `@` is the matrix
+    /// product and an `expert_beta` of 0 means 1.
+    ///
+    /// With `gemm2_bias_swiglu_clamp`, the inputs are first weights `[E, H, 2I]` or `[E, 2I, H]`, a bias,
+    /// second weights `[E, I, H]` or `[E, H, I]`, and a bias. The columns of the first product alternate
+    /// between gate and up. An expert multiplies
+    /// `(clamp(up, -expert_alpha, expert_alpha) + 1) * swish(min(gate, expert_alpha))` by the second weights
+    /// and adds the second bias.
+    ///
+    /// Some early releases swapped `expert_alpha` and `expert_beta`. Their files have no `gate_idx`, so
+    /// `gemm2_bias_swiglu_clamp` can then be inferred but not run.
     #[op("MOE", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = internal_extension())]
     pub struct Moe {
         /// The computation of an expert.
@@ -25,7 +34,7 @@ op! {
         pub expert_alpha: f64 = 0.0,
         /// The factor in the exponent of swish.
         pub expert_beta: f64 = 1.0,
-        /// Which of two alternating columns is the gate, for `gemm2_bias_swiglu_clamp`.
+        /// The position of the gate in each pair of columns, 0 or 1, for `gemm2_bias_swiglu_clamp`.
         pub gate_idx: Option<usize>,
         /// The activation of the gate; swish if absent.
         pub activation_type: Option<String>,
@@ -42,7 +51,7 @@ op! {
         pub expert_alpha: Option<f64>,
         /// The factor in the exponent of swish.
         pub expert_beta: Option<f64>,
-        /// Which of two alternating columns is the gate.
+        /// The position of the gate in each pair of columns, 0 or 1.
         pub gate_idx: Option<usize>,
         /// The activation of the gate.
         pub activation_type: Option<String>,
@@ -196,7 +205,7 @@ impl Moe {
 /// The routing weight of each expert for each token.
 struct Shares {
     tokens: usize,
-    /// One weight per expert and token.
+    /// Row-major `[experts, tokens]`.
     values: Vec<f32>,
 }
 
@@ -244,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_chosen_experts_are_summed_by_their_shares() {
-        // Two experts with one feature, whose weights are gate 1 and 2, up 3 and 1, down 1 and 10.
+        // Two experts with one feature each: gate weights 1 and 2, up weights 3 and 1, down weights 1 and 10.
         let inputs = |routing: Tensor| {
             let chosen = Tensor::from_vec(&[2, 1], vec![1i64, 0]).unwrap();
             let weights = [[1f32, 2.], [3., 1.], [1., 10.]].map(|w| tensor(&[2, 1, 1], &w));

@@ -8,8 +8,8 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Attention over a paged cache, for several sequences packed into one list of tokens. Its first inputs
-    /// are queries `[T, Q D]`, keys `[T, K D]`, values `[T, K V]`, key pages and value pages. The first
-    /// output is `[T, Q V]`; the other outputs are as declared in the file. Shape inference only; cannot be
+    /// are queries `[T, Q * D]`, keys `[T, K * D]`, values `[T, K * V]`, key pages and value pages. The first
+    /// output is `[T, Q * V]`; the other outputs are as declared in the file. Shape inference only; cannot be
     /// run.
     #[op("PagedAttentionExtension", since = [1], inputs = Arity::at_least(5), traits = [], name = internal_extension())]
     pub struct PagedAttention;
@@ -36,8 +36,8 @@ impl InferOp for PagedAttention {
     }
 }
 
-/// The width of the output, which is the width of the queries times the ratio of value size to key size. Keys
-/// and values have the same number of heads, so the widths of values and keys have this ratio, too.
+/// The width of the output: the width of the queries times the ratio of value size to key size per head. Keys
+/// and values have the same number of heads, so the ratio of their total widths is the same.
 fn features(cx: &mut Infer, queries: &SymExpr) -> Option<SymExpr> {
     let (Some([_, keys]), Some([_, values])) = (cx.shape(1).dims(), cx.shape(2).dims()) else { return None };
     if keys == values {

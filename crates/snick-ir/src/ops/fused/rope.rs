@@ -9,15 +9,18 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Rotary position embedding: rotates pairs of features by angles that depend on the position. Inputs:
     /// data; the cosines and sines of the angles as two tables, or one combined table as both inputs; and the
-    /// position of each token, if `gather_position_arg_id` is set.
+    /// position of each token, if `gather_position_arg_id` is set. Features beyond `rotary_ndims` are
+    /// unchanged. The attributes select the layout:
     ///
-    /// By default, the data is `[B, H, L, S]`, tables are `[.., L, rotary_ndims]` or half as wide, and
-    /// feature `i` is paired with `i + rotary_ndims / 2`. With `is_interleaved`, the data is `[B, L, H, S]`,
-    /// one table holds sines, then cosines, and neighbouring features are paired. With `is_qwen`, the data is
-    /// `[B, L, ..]` and the output `[B, L, head_cnt, head_size]`. With `is_chatglm`, the data is `[L, B, ..]`
-    /// and the output `[L, B, head_cnt, head_size]`, or, with `support_2d_rope`, `[B, L, ..]` and
-    /// `[B, head_cnt, L, head_size]`; neighbouring features are paired, and a table alternates cosines and
-    /// sines. Features beyond `rotary_ndims` are unchanged.
+    /// - Default: data `[B, H, L, S]`; tables `[.., L, rotary_ndims]` or half as wide.
+    /// - `is_interleaved`: data `[B, L, H, S]`; one table holds sines, then cosines.
+    /// - `is_qwen`: data `[B, L, ..]`, output `[B, L, head_cnt, head_size]`.
+    /// - `is_chatglm`: data `[L, B, ..]`, output `[L, B, head_cnt, head_size]`.
+    /// - `is_chatglm` and `support_2d_rope`: data `[B, L, ..]`, output `[B, head_cnt, L, head_size]`.
+    ///
+    /// Feature `i` is paired with feature `i + rotary_ndims / 2`. With `is_interleaved` or `is_chatglm`,
+    /// neighbouring features are paired instead. With `is_chatglm`, a combined table alternates cosines and
+    /// sines.
     #[op("RoPE", since = [1], inputs = Arity::between(2, 5), traits = [PURE], name = internal())]
     pub struct Rope {
         /// Start of the range of features to use.
@@ -36,7 +39,7 @@ op! {
         /// Whether neighbouring features are paired.
         #[attr("is_interleaved" | "config.is_interleaved")]
         pub is_interleaved: bool = false,
-        /// Number of features to rotate.
+        /// Number of features to rotate; ignored with `is_qwen`, which uses the width of the tables.
         #[attr("rotary_ndims" | "config.rotary_ndims")]
         pub rotary_ndims: usize = 0,
         /// Whether the data has the layout of ChatGLM.
@@ -63,7 +66,7 @@ op! {
         /// Number of features per head, for ChatGLM and Qwen.
         #[attr("head_size" | "config.head_size")]
         pub head_size: usize = 0,
-        /// The input that holds positions; 0 for none.
+        /// The index of the input that holds positions; 0 for none.
         #[attr("gather_position_arg_id" | "config.gather_position_arg_id")]
         pub gather_position_arg_id: usize = 0,
     }
@@ -172,7 +175,8 @@ impl Rope {
         Ok(Rotation { data, tables, width, pairs, positions })
     }
 
-    /// Reshapes `[.., head_cnt * head_size ..]` to `[.., head_cnt, head_size]`.
+    /// Reshapes `[.., features]` to `[.., head_cnt, head_size]`, dropping features beyond
+    /// `head_cnt * head_size`.
     fn with_heads(&self, data: &Tensor) -> Result<Tensor, OpError> {
         let &[a, b, features] = data.dims() else { return Err(OpError::rank("data", data.rank(), "3")) };
         let own = self.head_cnt.saturating_mul(self.head_size);
@@ -182,7 +186,7 @@ impl Rope {
         Ok(data.slice(2, 0, own, 1)?.contiguous().reshape(&[a, b, self.head_cnt, self.head_size])?)
     }
 
-    /// Splits a table `[.., L, sines and cosines]` into cosines and sines.
+    /// Splits a table whose rows hold the sines, then the cosines. Returns the cosines and the sines.
     fn sines_and_cosines(&self, table: &Tensor) -> Result<[Tensor; 2], OpError> {
         let half = self.rotary_ndims / 2;
         let table = match *table.dims() {
@@ -234,7 +238,8 @@ impl EvalOp for Rope {
     }
 }
 
-/// The cosines or sines of a table in which they alternate, as `[B, 1, L, R / 2]`.
+/// Extracts the cosines (`part` 0) or the sines (`part` 1) from a table that alternates them, as
+/// `[B, 1, L, R / 2]`.
 fn alternating(table: &Tensor, part: usize, order: &[usize]) -> Result<Tensor, OpError> {
     if table.rank() != 4 {
         return Err(OpError::rank("the table", table.rank(), "4"));

@@ -27,7 +27,8 @@ pub(super) enum Positions {
 pub(super) struct Rotation {
     /// `[B, H, L, S]`, of f32.
     pub data: Tensor,
-    /// Cosines and sines, `[B, H, P, width]` or half as wide, of f32; axes of size 1 broadcast.
+    /// Cosines and sines for P positions, each `[B, H, P, width]` or half as wide, of f32; axes of size 1
+    /// broadcast.
     pub tables: [Tensor; 2],
     /// Number of features to rotate.
     pub width: usize,
@@ -49,7 +50,7 @@ impl Grid {
         Ok(Self { dims, values: tensor.to_f32_vec()? })
     }
 
-    /// The elements along the last axis, at an index into the other axes.
+    /// The row along the last axis, given the indices on the other axes.
     fn row(&self, place: [usize; 3]) -> Result<&[f32], OpError> {
         let mut at = 0;
         for (&index, &size) in place.iter().zip(&self.dims) {
@@ -101,8 +102,8 @@ impl Rotation {
         Ok(Tensor::from_vec(self.data.dims(), data.values)?)
     }
 
-    /// The distance in a table row from the angle of the first feature of a pair to the angle of the second.
-    /// Returns an error if the tables are too narrow.
+    /// The offset within a table row from the angle of a pair's first feature to the angle of its second
+    /// feature. Returns an error if the tables are too narrow.
     fn second_angle(&self, cos: &Grid, sin: &Grid, features: usize) -> Result<usize, OpError> {
         let half = self.width / 2;
         let width = cos.dims[3];

@@ -2,8 +2,8 @@
 
 use crate::{infer, text};
 
-/// The inferred types and shapes of the first outputs of a layer, or the error, as text. An input is written
-/// as `shape` for f32, as `type:shape`, or as `=number` for a constant.
+/// Infers a layer and returns the types and shapes of its first outputs, or the error, as text. An input is
+/// written as `shape` for f32, as `type:shape`, or as `=number` for a constant.
 fn inferred(inputs: &[&str], layer: &str, outputs: usize) -> String {
     let source = |(at, input): (usize, &&str)| {
         if let Some(number) = input.strip_prefix('=') {
@@ -33,7 +33,7 @@ fn inferred(inputs: &[&str], layer: &str, outputs: usize) -> String {
     facts.collect::<Vec<_>>().join(" ")
 }
 
-/// Appends the operation set that plug-ins write to the operation type of the layer.
+/// Appends the operation set of internal plug-in ops to the operation type of the layer.
 fn internal(layer: &str) -> String {
     layer.replacen("(..)", "-ie_internal_opset(..)", 1)
 }
@@ -42,7 +42,7 @@ fn extension(layer: &str) -> String {
     layer.replacen("(..)", "-extension(..)", 1)
 }
 
-/// Checks the inferred outputs of each layer, given as inputs, layer and expected text.
+/// Checks the inferred outputs of each layer. A case consists of the inputs, the layer and the expected text.
 fn check(set: fn(&str) -> String, cases: &[(&[&str], &str, &str)]) {
     for (inputs, layer, expected) in cases {
         let outputs = expected.split(' ').count();

@@ -63,7 +63,7 @@ impl EvalOp for ExtractImagePatches {
         if dims.contains(&0) {
             return Ok(vec![Tensor::zeros(data.element_type(), &dims)?]);
         }
-        // Checks that the result is not too large, by creating a view of its size, before allocating memory.
+        // Reject a result that is too large before allocating memory: creating a view checks the size.
         Tensor::zeros(data.element_type(), &[1, 1, 1, 1])?.broadcast_to(&dims)?;
         let begin = [0, 0, down.before, along.before];
         let end = [0, 0, down.after, along.after];

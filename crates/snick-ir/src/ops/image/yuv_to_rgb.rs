@@ -68,7 +68,7 @@ impl InferOp for YuvToRgb {
         let [batch, height, width] = first.unwrap_or_else(|| unknown(cx));
         let mut dims = [batch, height, width];
         if cx.len() == 1 {
-            // The number of rows is 3/2 of the height, which is even.
+            // The number of rows is 3/2 of the even height, so it is a multiple of 3.
             let third = divided(cx, &dims[1], 3);
             dims[1] = cx.mul(&third, &2.into());
             half(cx, &dims[2]);

@@ -20,7 +20,7 @@ use crate::{
 /// same name must agree. Letters missing from the output are summed over; `...` stands for broadcast axes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Einsum {
-    /// The equation, as the file writes it.
+    /// The equation, as written in the file.
     pub equation: String,
     inputs: Vec<Subscript>,
     output: Subscript,

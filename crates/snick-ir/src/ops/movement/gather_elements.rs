@@ -10,9 +10,9 @@ use super::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// Selects elements of input 0 by the indices in input 1, which have the shape of the output. An element
-    /// of the output comes from the same position in input 0, except on `axis`, where the index determines
-    /// it. Negative indices count from the end.
+    /// Selects elements of input 0 by the indices in input 1, which have the shape of the output. Each output
+    /// element is read from its own position in input 0, except that the index replaces the coordinate on
+    /// `axis`. Negative indices count from the end.
     #[op("GatherElements", since = [6], inputs = Arity::exactly(2), traits = [PURE, NO_ARITHMETIC])]
     pub struct GatherElements {
         /// The axis; negative axes count from the end.

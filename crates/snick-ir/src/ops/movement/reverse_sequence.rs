@@ -11,8 +11,8 @@ use crate::{
     normalize_axis,
 };
 
-/// For each index of the batch axis, reverses the first elements on the sequence axis; input 1 holds their
-/// number.
+/// For each index `i` of the batch axis, reverses the first `lengths[i]` elements along the sequence axis.
+/// Input 1 holds the lengths.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReverseSequence {
     /// The batch axis; negative axes count from the end.

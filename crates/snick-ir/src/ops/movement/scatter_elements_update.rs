@@ -13,9 +13,8 @@ use crate::ops::elementwise::arithmetic::element;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
 op! {
-    /// Writes updates (input 2) into a copy of input 0. An update at some position in input 2 goes to the
-    /// same position of the copy, except on the axis (input 3), where the index at this position in input 1
-    /// determines it.
+    /// Writes updates (input 2) into a copy of input 0. Each update is written at its own position, except
+    /// that the index at the same position in input 1 replaces the coordinate on the axis (input 3).
     #[op(
         "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4), traits = [PURE],
         check = Self::check_reduction

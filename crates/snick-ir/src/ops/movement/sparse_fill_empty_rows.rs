@@ -10,7 +10,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Adds a default element to every empty row of a sparse matrix. Inputs: the elements, the dense shape,
     /// the row and column of each element, and the default element, which goes to column 0. Outputs: the
-    /// indices, ordered by row and column, the elements, and which rows were empty.
+    /// indices, ordered by row and column; the elements; and a boolean for each row, true if the row was
+    /// empty.
     #[op("SparseFillEmptyRows", since = [16], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct SparseFillEmptyRows;
 }

@@ -55,10 +55,10 @@ pub enum TopKSort {
 
 attr_words!(TopKSort { None = "none", Index = "index", Value = "value" });
 
-/// The smallest `k` for which the OpenVINO runtime selects with a heap on the last axis. If `k` is known
-/// before the run to be smaller, the runtime selects the first of equal elements instead. (The runtime does
-/// so only for static shapes. snick ignores this condition, so that its result does not depend on how a shape
-/// was declared.)
+/// The smallest `k` for which the OpenVINO runtime selects with a heap on the last axis. If `k` is smaller,
+/// and known before the run, the runtime selects the first of equal elements. (The runtime does so only for
+/// static shapes. snick does not check the shapes, so that its result does not depend on how a shape was
+/// declared.)
 const HEAP_FROM: i64 = 7;
 
 impl InferOp for TopK {

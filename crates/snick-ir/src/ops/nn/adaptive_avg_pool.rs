@@ -25,8 +25,9 @@ impl EvalOp for AdaptiveAvgPool {
         let dims = output_dims(data, sizes)?;
         let is_integer = data.element_type().is_integer();
         if !is_integer && dims.iter().skip(2).all(|&size| size == 1) {
-            // If all output sizes are 1, each window is a whole channel, so a reduction is enough. Not for
-            // integers: the reduction would truncate their means, which have to be rounded.
+            // If all output sizes are 1, each window is a whole channel, and a reduction gives the mean.
+            // Integers cannot take this path, because the reduction would truncate their means instead of
+            // rounding them.
             let spatial: Dims = (2..data.rank()).collect();
             return Ok(vec![ReduceOp::Mean.apply(data, &spatial, true)?]);
         }

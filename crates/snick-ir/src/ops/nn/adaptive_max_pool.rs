@@ -9,8 +9,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// Max pooling to a given output size: data `[N, C, spatial..]` to `[N, C, sizes..]` (output 0), with the
-    /// sizes in input 1. Output 1 holds the position of each maximum in its channel; if several elements are
-    /// equal to the maximum, the position of the first.
+    /// sizes in input 1. Output 1 holds the position of each maximum in its channel. If several elements
+    /// equal the maximum, it is the position of the first.
     #[op("AdaptiveMaxPool", since = [8], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct AdaptiveMaxPool {
         /// Element type of output 1.

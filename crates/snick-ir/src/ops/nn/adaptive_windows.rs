@@ -42,7 +42,7 @@ pub(super) fn output_dims(data: &Tensor, sizes: &Tensor) -> Result<Dims, OpError
     for &size in &sizes {
         dims.push(usize::try_from(size).map_err(|_| OpError::out_of_range("a size", size, "0 or more"))?);
     }
-    // Checks that the result is not too large before allocating memory.
+    // Reject a result that is too large before allocating memory: creating a view checks the size.
     Tensor::scalar(0f64).broadcast_to(&dims)?;
     Ok(dims)
 }

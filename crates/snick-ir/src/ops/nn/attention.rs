@@ -8,11 +8,16 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, leading};
 
 op! {
-    /// Attention: `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`
-    /// and value `[N.., S, V]`; optionally a mask that broadcasts to `[N.., L, S]`, either boolean (which
-    /// keys to attend to) or real (added to the scores); a scale, by default `1 / sqrt(E)`; and a sink that
-    /// broadcasts to `[N.., L, 1]`, which adds one score per query to the softmax but has no value. Output:
-    /// `[N.., L, V]`. If there is a single query, the mask may have several rows, and the output has as many.
+    /// Scaled dot-product attention: `softmax(query @ key^T * scale + mask) @ value`. Output: `[N.., L, V]`.
+    /// Inputs:
+    ///
+    /// - Query `[N.., L, E]`, key `[N.., S, E]` and value `[N.., S, V]`.
+    /// - Optional mask, broadcast to `[N.., L, S]`: booleans select keys, numbers are added to the scores.
+    /// - Optional scale, by default `1 / sqrt(E)`.
+    /// - Optional sink, broadcast to `[N.., L, 1]`: an extra score per query in the softmax, without a value.
+    ///
+    /// If there is a single query, the mask may have several rows; the output then has as many rows as the
+    /// mask.
     #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 6), traits = [PURE])]
     pub struct ScaledDotProductAttention {
         /// Whether query `i` attends only to keys 0 to `i`; if so, the mask is ignored.
@@ -168,7 +173,7 @@ fn check_sink(cx: &mut Infer, sink: &Shape, batch: &[SymExpr], rows: &SymExpr) -
     }
 }
 
-/// The softmax over the scores and the sink, without the column of the sink.
+/// The softmax over the scores and the sink. The sink takes part as an extra column, which the result omits.
 fn softmax_with_sink(scores: &Tensor, sink: &Tensor) -> Result<Tensor, OpError> {
     let axis = scores.rank().saturating_sub(1);
     let mut column = scores.dims().to_vec();

@@ -16,7 +16,7 @@ op! {
     pub struct AvgPool {
         /// The version.
         pub since: Since = Since(16),
-        /// The window; its strides are required.
+        /// The pooling window; the attribute `strides` is required.
         pub window: PoolWindow,
         /// Distance between neighbouring elements of a window, at least 1; 1 if empty.
         #[since(16)]

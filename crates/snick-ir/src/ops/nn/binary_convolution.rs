@@ -13,15 +13,16 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, exactly
 op! {
     /// Convolution of signs. Elements of the data count as 1 if they are above zero, else as -1; bits of the
     /// filters count as 1 if they are set, else as -1. Each output is thus the number of equal pairs minus
-    /// the number of different pairs. Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to
-    /// `[N, O, rows, columns]`.
+    /// the number of different pairs. Inputs: data `[N, C, H, W]` and binary filters `[O, C, H', W']`.
+    /// Output: `[N, O, rows, columns]`.
     #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE], weights = [1])]
     pub struct BinaryConvolution {
         /// How the filters slide.
         pub sliding: DilatedSliding = DilatedSliding::default(),
         /// How the sum is computed.
         pub mode: BinaryMode = BinaryMode::XnorPopcount,
-        /// The value of padding; if it is 0, padding contributes nothing.
+        /// The value of padding: 0 contributes nothing, 1 or more counts as 1, and any other value counts as
+        /// -1.
         pub pad_value: f64 = 0.0,
     }
 }

@@ -88,8 +88,8 @@ pub(super) fn spatial_rank(
     }
 }
 
-/// The number of groups: `group`, replaced by the quotient of the channel counts if only the quotient is
-/// constant. Rejects channel counts that cannot satisfy `data = group * filters`.
+/// Returns `group`, or the quotient of the channel counts if these are constant but `group` is not. Rejects
+/// channel counts that cannot satisfy `data = group * filters`.
 fn known_group(
     cx: &mut Infer,
     group: Option<SymExpr>,

@@ -15,7 +15,7 @@ op! {
     /// offsets `[N, D * taps * 2, rows, columns]`, filters `[O, C / G, H', W']` and, since opset 8,
     /// optionally a mask `[N, D * taps, rows, columns]`, for D deformable groups, G groups and
     /// `taps = H' * W'`. Output: `[N, O, rows, columns]`. An offset (y, x) shifts the position that a tap
-    /// reads, interpolating between pixels; the mask scales the value.
+    /// reads; values between pixels are interpolated. The mask scales the values.
     #[op(
         "DeformableConvolution", since = [1, 8], inputs = Arity::between(3, 4), traits = [PURE], weights = [2],
         check = Self::check_groups

@@ -103,7 +103,7 @@ attr_words!(Nearest {
     Simple = "simple",
 });
 
-/// What determines the size of the output.
+/// The input that determines the size of the output.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ShapeCalculation {
     /// The input with sizes.
@@ -226,8 +226,8 @@ impl Interpolate {
         Ok(kernels::Interpolate { mode, nearest, coordinates, antialias, cube_coeff })
     }
 
-    /// Describes the resizing so that it can be lowered to other ops, for data of this rank. `None` for the
-    /// Pillow modes, and for `Linear` from rank 5 on.
+    /// Describes the resizing so that it can be lowered to other ops, for data of this rank. Returns `None`
+    /// for modes that cannot be lowered: `Area`, the Pillow modes, and `Linear` from rank 5 on.
     pub fn resampling(&self, rank: usize) -> Option<Resampling> {
         let kernel = self.kernel(rank).ok()?;
         let transformation = match kernel.coordinates {
@@ -258,7 +258,7 @@ impl Interpolate {
     }
 
     /// The coordinate transformation of version 1. Without `align_corners`, the OpenVINO runtime aligns pixel
-    /// centres in linear mode, except for images and padded data.
+    /// centres in linear mode, except for images (rank 4, resized on axes 2 and 3) and padded data.
     fn first_coordinates(&self, rank: usize) -> Coordinates {
         let is_image = rank == 4 && *self.axes.0 == [2, 3];
         if self.align_corners {
@@ -271,7 +271,7 @@ impl Interpolate {
     }
 }
 
-/// The padding of an axis; lists may be shorter than the rank.
+/// The padding of an axis; 0 if the list is too short to include the axis.
 fn pad_of(pads: &Numbers, axis: usize) -> Result<i64, OpError> {
     match pads.get(axis).copied().unwrap_or(0) {
         pad @ 0.. => Ok(pad),

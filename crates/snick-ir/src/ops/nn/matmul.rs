@@ -11,8 +11,9 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactl
 pub(in crate::ops) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
 
 op! {
-    /// The matrix product over the last two axes, with broadcasting of the leading axes. A 1-D input 0 is a
-    /// row and a 1-D input 1 is a column, regardless of the attributes; the output omits their axis.
+    /// The matrix product over the last two axes, with broadcasting of the leading axes. A 1-D input 0 is
+    /// treated as a row and a 1-D input 1 as a column, regardless of the attributes; the output omits the
+    /// axis of size 1 that this adds.
     #[op("MatMul", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [0, 1])]
     pub struct MatMul {
         /// Whether to transpose input 0.
@@ -75,7 +76,7 @@ impl InferOp for MatMul {
         let [a, b] = self.operands(&inputs[0].shape, &inputs[1].shape)?;
         let batches = output.shape.dims()?.get(..a.batch.len().max(b.batch.len()))?;
         let map = AxisMap::broadcast(&[a.batch, b.batch], batches);
-        // If fewer rows are computed, the order of summation may differ.
+        // If fewer rows are computed, the kernel may sum in another order, which changes the rounding.
         Some(map.product([a.kept, b.kept], [(a.summed, b.summed)]).rounding(true))
     }
 }

@@ -24,7 +24,7 @@ op! {
         /// Whether to add epsilon to the variance or to the standard deviation.
         #[since(6)]
         pub eps_mode: EpsMode = EpsMode::InsideSqrt,
-        /// Whether the axes start at 1 rather than 2, if `reduction_axes` is empty.
+        /// If `reduction_axes` is empty: whether the axes are 1 and up, rather than 2 and up.
         #[until(6)]
         pub across_channels: bool = false,
         /// The axes; negative axes count from the end.

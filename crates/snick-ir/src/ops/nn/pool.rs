@@ -15,8 +15,7 @@ attrs! {
         pub kernel: Numbers,
         /// The placement of windows.
         pub sliding: Sliding = Sliding::default(),
-        /// What to do with a last window that extends beyond the padded input; `ceil_torch` requires opset
-        /// 14.
+        /// How to treat a last window that extends beyond the padded input; `ceil_torch` requires opset 14.
         pub rounding_type: Rounding = Rounding::Floor,
     }
 }

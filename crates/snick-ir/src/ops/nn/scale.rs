@@ -1,4 +1,4 @@
-//! The size of an axis scaled by a 32-bit number, with the rounding of each format.
+//! Sizes of axes scaled by a 32-bit factor, with the rounding of Interpolate and of ONNX's Resize.
 
 use snick_shape::{Interval, SymExpr};
 
@@ -36,15 +36,15 @@ impl Scale {
         (size as f32 * self.0) as i64
     }
 
-    /// Whether Interpolate and Resize produce the same size for every size in the interval, and either both
-    /// resample the axis or neither does: Interpolate skips an axis whose size does not change, Resize an
-    /// axis with scale 1.
+    /// Whether Interpolate and Resize agree for every size in the interval. They must produce the same size,
+    /// and either both or neither must resample the axis: Interpolate skips an axis whose size does not
+    /// change, Resize an axis with scale 1.
     pub fn agrees_with_onnx(self, sizes: Interval) -> bool {
         let last = if sizes.has_upper() { sizes.hi() } else { OPEN.max(sizes.lo()) };
         let is_same = |size: i64| {
             let scaled = self.of_size(size);
-            // An axis of one element gives the same result either way: the element is repeated, wherever it
-            // is sampled.
+            // Resampling an axis of one element only repeats the element, so it does not matter whether both
+            // ops resample the axis.
             scaled == self.of_size_in_onnx(size) && (scaled != size || size <= 1)
         };
         self.0 == 1.0 || (last - sizes.lo() <= 1 << 20 && (sizes.lo().max(0)..=last).all(is_same))

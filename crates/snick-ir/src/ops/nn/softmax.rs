@@ -53,7 +53,7 @@ impl Softmax {
     }
 }
 
-/// Infers an op that normalises along an axis.
+/// Infers the output of an op that normalises along an axis.
 pub(super) fn infer_along(cx: &mut Infer, axis: i64) -> Result<Facts, OpError> {
     if let Some(rank) = cx.shape(0).rank() {
         normalize_axis(axis, rank.max(1))?;

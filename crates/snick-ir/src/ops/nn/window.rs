@@ -37,7 +37,7 @@ attr_words!(AutoPad {
 });
 
 impl AutoPad {
-    /// Whether the stride alone determines the output size.
+    /// Whether this is one of the two `same` modes, which compute the padding from the size of the axis.
     pub fn is_same(self) -> bool {
         matches!(self, Self::SameUpper | Self::SameLower)
     }
@@ -51,7 +51,7 @@ impl AutoPad {
     }
 }
 
-/// What to do with a last window that extends beyond the padded input.
+/// How to treat a last window that extends beyond the padded input.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Rounding {
     /// Drop the window.
@@ -103,7 +103,8 @@ impl DilatedSliding {
     }
 }
 
-/// The windows of an op. Each list is empty (all ones or all zeros) or has one entry per spatial axis.
+/// The windows of an op. Each list has one entry per spatial axis, or is empty, which stands for strides and
+/// dilations of 1 and pads of 0.
 #[derive(Copy, Clone, Debug)]
 pub struct Windows<'a> {
     /// Distance between neighbouring windows.
@@ -116,7 +117,7 @@ pub struct Windows<'a> {
     pub pads_end: &'a [i64],
     /// How padding is determined.
     pub auto_pad: AutoPad,
-    /// What to do with a last window that extends beyond the padded input.
+    /// How to treat a last window that extends beyond the padded input.
     pub rounding: Rounding,
 }
 
@@ -221,8 +222,8 @@ impl Windows<'_> {
 
     /// The number of windows of `kernel` elements on spatial axis `i` of size `input`.
     ///
-    /// The lower bound is usually 1, because a run fails if the window is larger than the padded input. If
-    /// that is the case in every run, this reports an error.
+    /// The lower bound is usually 1, because a run fails if the window is larger than the padded input.
+    /// Reports an error if every run fails for this reason.
     pub fn count(&self, cx: &mut Infer, i: usize, input: &SymExpr, kernel: &SymExpr) -> SymExpr {
         let (axis, is_same) = (self.axis(i), self.auto_pad.is_same());
         let kernel = at_least(cx, kernel, 1);
@@ -240,8 +241,8 @@ impl Windows<'_> {
             return cx.unknown(Interval::DIM);
         }
         let Ok(count) = self.count_of(cx, i, input, &room, reaches.lo().into());
-        // An empty axis may have no windows: with same padding, their number is size / stride; with torch's
-        // rounding, all of them may start in the padding at the end.
+        // An empty axis may have no windows. With same padding, their number is size / stride. With torch's
+        // rounding, all windows may start in the padding at the end.
         let may_be_none = is_same || self.rounding == Rounding::CeilTorch;
         let is_empty = cx.interval(input).lo().saturating_add(axis.begin) <= 0;
         at_least(cx, &count, if may_be_none && is_empty { 0 } else { 1 })
@@ -261,8 +262,9 @@ impl Windows<'_> {
         let axis = self.axis(i);
         let (one, stride) = (D::Int::from(1), D::Int::from(axis.stride));
         let is_gapless = |reach: i128| reach >= axis.stride.into();
-        // With same padding, the number of windows is size / stride, rounded up. Ceil rounding may add a
-        // window if the stride is longer than the window, because padding is never negative.
+        // With same padding, the number of windows is size / stride, rounded up. The exception is ceil
+        // rounding with a stride longer than the window: padding is never negative, so there may be one more
+        // window.
         if self.auto_pad.is_same() && (self.rounding != Rounding::Ceil || is_gapless(least)) {
             return d.compute(CeilDiv, input, &stride);
         }
@@ -362,7 +364,7 @@ pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVec<
     sizes.iter().map(|size| cx.as_dim(size).ok_or_else(|| negative(cx, size))).collect()
 }
 
-/// Requires input `i` to have `others` axes and one to three spatial axes.
+/// Requires input `i` to have one to three spatial axes in addition to `others` other axes.
 pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError> {
     let expected = format!("{} to {}", others + 1, others + 3);
     cx.expect_rank(i, &expected, |rank| (others + 1..=others + 3).contains(&rank))

@@ -13,7 +13,7 @@ op_family! {
     /// Inputs: data, axes, and optionally the signal size on each axis, to which the data is cropped or
     /// zero-padded; -1 keeps the size. Complex data has a trailing axis `[.., 2]` of real and imaginary
     /// parts, which does not count as an axis. The spectrum of a real signal is symmetric, so only the first
-    /// half of its last axis is kept.
+    /// half of the last transformed axis is kept.
     #[family(inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct FourierTransform(Fourier) {}
     /// The Fourier transform of a complex signal.
@@ -224,7 +224,7 @@ pub(super) fn signal_of_half(half: &Tensor, axes: &[usize], sizes: &[usize]) -> 
         return Ok(half.clone());
     };
     let outer = kernels::fourier(&resized(half, others, other_sizes)?, others, true)?;
-    // The other half is the mirrored conjugate of the first: index n - j is the conjugate of index j.
+    // The other half is the mirrored conjugate of the first: element n - j is the conjugate of element j.
     let middle = size.min(size / 2 + 1);
     let kept = resized(&outer, &[last], &[middle])?;
     let spectrum = match size - middle {

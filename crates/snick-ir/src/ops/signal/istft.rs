@@ -49,8 +49,8 @@ impl InferOp for Istft {
                 let gaps = cx.max(&gaps, &0.into());
                 let length = cx.mul(&gaps, step);
                 let rest = if self.center {
-                    // Half a frame, rounded down, is cropped at each end; an odd frame size leaves one
-                    // element more.
+                    // Half a frame, rounded down, is cropped at each end, so one element more remains if the
+                    // frame size is odd.
                     let half = cx.floor_div(size, &2.into());
                     let halves = cx.mul(&half, &2.into());
                     cx.sub(size, &halves)

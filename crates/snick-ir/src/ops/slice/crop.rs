@@ -30,7 +30,7 @@ op! {
     }
 }
 
-/// The size of a window, for each axis.
+/// How the size of the window is given, for each axis.
 enum Extent<'c> {
     /// The size of the same axis of input 1.
     Like,

@@ -40,7 +40,7 @@ impl IntOrValue<IndexEntry> {
     }
 }
 
-/// What is known about the index inputs, which follow the data.
+/// The index inputs, which follow the data, as far as they are known.
 #[derive(Clone, Debug)]
 pub struct IndexInputs {
     /// The number of entries of each input, if known.
@@ -48,15 +48,14 @@ pub struct IndexInputs {
     inputs: SmallVec<[IndexInput; 4]>,
 }
 
-/// What is known about one input.
+/// One input, as far as it is known.
 #[derive(Clone, Debug)]
 struct IndexInput {
     element_type: ElementType,
     elements: Elements,
 }
 
-/// What is known about the elements of an input. Nearly all inputs are constants, whose elements need no
-/// expressions.
+/// The known elements of an input. Nearly all inputs are constants, whose elements need no expressions.
 #[derive(Clone, Debug)]
 enum Elements {
     Unknown,

@@ -10,9 +10,9 @@ use super::split::known_axis;
 use super::strided_slice::EntryPlan;
 use crate::{Fact, Graph, IntOrValue, NodeId, Op};
 
-/// Writes each output of a slice-like layer in numpy notation, such as `[:, ::-1, None]`, or as
-/// `start:+len:step` on axes whose bounds are not all numbers. Returns `None` for other layers, and if a rank
-/// or an axis is unknown. Starts and steps that are only known at run time are written as `?`.
+/// Writes each output of a slice-like layer in numpy notation, such as `[:, ::-1, None]`. Axes whose bounds
+/// are not all numbers are written as `start:+len:step`, with `?` for a start or step that is only known at
+/// run time. Returns `None` for other layers, and if a rank or an axis is unknown.
 pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let inputs = graph.inputs(id);
     let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Slices a tensor on some axes. Inputs: the data, then the operands by axis, in the order `start`, `len`,
-/// `step`. The operands are integer scalars, and each must lie in its interval in every run.
+/// `step`. The operands are integer scalars, and each must be within its interval in every run.
 ///
 /// Axes are ascending, and axes known to be selected completely are omitted. Integers are normalised: step is
 /// 1 if `len <= 1`, and start is 0 if `len = 0`.
@@ -217,9 +217,9 @@ pub(super) fn select_elements(data: &Fact, slices: &[(usize, AxisSlice)]) -> Opt
     places.into_iter().map(|i| elements.get(usize::try_from(i).ok()?).cloned()).collect()
 }
 
-/// The value of an operand, refined by its interval. A length always lies in its interval, which follows from
-/// sizes. A start may lie outside its interval, in which case the run fails when it reaches this slice. Other
-/// ops must therefore not rely on the interval of a start.
+/// The value of an operand, refined by its interval. A length is always within its interval, which follows
+/// from sizes. A start may be outside its interval, in which case the run fails when it reaches this slice.
+/// Other ops must therefore not rely on the interval of a start.
 fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool) -> Result<SymExpr, OpError> {
     cx.expect_integer(input);
     cx.expect_rank(input, "0", |rank| rank == 0)?;
@@ -244,8 +244,8 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         ));
     };
     if !is_len || known.as_symbol().is_some() {
-        // Refine neither a start nor a bare symbol: other ops may use them where the bounds of this slice
-        // need not hold.
+        // Refine neither a start nor a bare symbol: other ops may use the same value where the bounds of this
+        // slice need not hold.
         return Ok(cx.unknown(both));
     }
     cx.symbols().refine(&known, both);

@@ -39,7 +39,7 @@ impl Split {
     /// Size of each part of an axis; reports an error if the axis is not divisible.
     fn part(&self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
         let count = self.num_splits;
-        // A dim that is always smaller than `count` can only be divided if it is 0, and its parts are then
+        // A dim that is always smaller than `count` is divisible only if it is 0, and all parts are then
         // empty.
         cx.exact_div(dim, &SymExpr::from(count)).unwrap_or_else(|| {
             let expected = format!("a multiple of {count}");

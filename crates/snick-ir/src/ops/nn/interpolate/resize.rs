@@ -1,8 +1,9 @@
 //! Determines when ONNX's Resize is equivalent to OpenVINO's Interpolate.
 //!
-//! Interpolate computes coordinates in 32 bits. Resize defines them exactly: a tie between two elements is a
-//! tie even if a 32-bit division misses it. ONNX Runtime also computes in 32 bits, but treats near-ties as
-//! ties.
+//! Interpolate computes coordinates in 32-bit floats. ONNX defines the coordinates of Resize exactly, so a
+//! coordinate halfway between two elements is a tie even if a 32-bit division rounds it to another number.
+//! ONNX Runtime computes in 32-bit floats too, but treats coordinates near a tie as ties. The ops are
+//! equivalent only if Interpolate, the definition and ONNX Runtime select the same elements.
 
 use snick_shape::Interval;
 use snick_tensor::kernels::{Coordinates, Nearest};
@@ -10,10 +11,10 @@ use snick_tensor::kernels::{Coordinates, Nearest};
 use super::{Interpolate, Mode};
 use crate::ops::nn::scale::Scale;
 
-/// ONNX Runtime assumes a tie if a coordinate is within this distance of a tie.
+/// ONNX Runtime treats a coordinate as a tie if it is within this distance of one.
 const TIE: f32 = 1e-6;
 
-/// What is known about the new size of an axis.
+/// The new size of an axis, as far as it is known.
 #[derive(Copy, Clone, Debug)]
 pub enum OutputSize {
     /// The size is computed from this scale.
@@ -36,8 +37,8 @@ impl Interpolate {
         }
     }
 
-    /// Whether Resize is equivalent for the given sizes and scale. For interpolating modes, only the
-    /// coordinates matter, and they are equal up to rounding.
+    /// Whether Resize is equivalent for the given sizes and scale. Interpolating modes are always equivalent
+    /// up to rounding; only the nearest mode depends on ties.
     fn equals_onnx_resize_of(&self, from: Option<i64>, to: Option<i64>, scale: Option<f32>) -> bool {
         let is_aligned = self.coordinate_transformation_mode == Coordinates::AlignCorners;
         if self.mode != Mode::Nearest {
@@ -48,8 +49,8 @@ impl Interpolate {
             (Nearest::Simple, _) => false,
             (Nearest::Floor | Nearest::Ceil, _) if !is_aligned => true,
             (_, Some((from, to))) => self.picks_the_same(from, to, scale),
-            // A size is unknown. The ops are certainly equivalent if 32-bit arithmetic finds every tie for
-            // the scale.
+            // A size is unknown. The ops are known to be equivalent only if 32-bit arithmetic finds every tie
+            // for the scale.
             _ => !is_aligned && scale.is_some_and(has_exact_ties),
         }
     }
@@ -71,10 +72,9 @@ impl Interpolate {
         })
     }
 
-    /// The exact source coordinate of output `x`. It is computed as a quotient of integers, which is exact
-    /// for ties.
+    /// The source coordinate of output `x` in f64, computed with a single division so that ties are exact.
     fn exact_source(&self, x: f64, (from, to): (f64, f64), scale: Option<f32>) -> f64 {
-        // The scale as a quotient `grown / over`.
+        // The scale is the quotient `grown / over`.
         let (over, grown) = match scale {
             Some(scale) => (1.0, f64::from(scale)),
             None => (from, to),
@@ -91,9 +91,11 @@ impl Interpolate {
     }
 }
 
-/// Whether 32-bit arithmetic finds exactly the true ties. It does if the scale is an integer, because a
-/// quotient is then either a multiple of 1/2, which is computed exactly, or too far from a tie to be rounded
-/// to it. It also does if the scale is the inverse of a power of two, because every division is then exact.
+/// Whether 32-bit arithmetic finds exactly the true ties. This is certain in two cases:
+///
+/// - The scale is an integer. A quotient is then either a multiple of 1/2, which is computed exactly, or too
+///   far from a tie to be rounded to one.
+/// - The scale is the inverse of a power of two. Every division is then exact.
 fn has_exact_ties(scale: f32) -> bool {
     let over = 1.0 / scale;
     scale.fract() == 0.0 || (over.fract() == 0.0 && (over as u64).is_power_of_two())

@@ -5,8 +5,8 @@ use snick_tensor::{Tensor, kernels};
 use super::Interpolate;
 use crate::OpError;
 
-/// Weights are computed only for axes whose squared size is at most this, because the kernel resizes one unit
-/// vector for each element of the axis.
+/// Maximum squared size of an axis for which weights are computed. The kernel resizes one unit vector for
+/// each element of the axis, so time and memory grow with the square of the size.
 const MAX_WEIGHTS: usize = 1 << 24;
 
 impl Interpolate {
@@ -33,8 +33,8 @@ impl Interpolate {
         };
         let to = self.resized(dims, target, axes)?;
         let kernel = self.kernel(dims.len())?;
-        // Unit vectors need the rank of the data: the kernel uses a triangle filter for `linear` only from
-        // rank 5 on.
+        // The unit vectors must have the rank of the data, because the kernel uses a triangle filter for
+        // `linear` only from rank 5 on.
         let mut line = vec![1; dims.len().max(1)];
         let last = line.len() - 1;
         let mut all = Vec::with_capacity(to.axes.len());
