@@ -258,7 +258,7 @@ impl Op {
         }
     }
 
-    /// An opaque layer.
+    /// Creates an opaque layer, for a type that snick does not know.
     pub fn opaque(op_type: &str, attrs: Attrs<'static>) -> Self {
         Self::Opaque(Opaque { op_type: op_type.into(), attrs })
     }

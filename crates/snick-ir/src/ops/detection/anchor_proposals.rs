@@ -29,7 +29,7 @@ const MAX_GROWTH: f32 = 62.5;
 pub struct Selection<'a> {
     /// The attributes.
     pub limits: &'a ProposalLimits,
-    /// Added to lengths: 1 if corners are inclusive pixels, else 0.
+    /// Added to lengths: 1 if a box includes the pixels at its corners, else 0.
     pub unit: f32,
     /// Added to lengths when computing IoU.
     pub iou_unit: f32,

@@ -38,7 +38,8 @@ attrs! {
         pub score_threshold: f64 = 0.0,
         /// The class to ignore; -1 for none.
         pub background_class: i64 = -1,
-        /// Whether coordinates are fractions of the image; otherwise corners are inclusive pixels.
+        /// Whether coordinates are fractions of the image; otherwise a box includes the pixels at its
+        /// corners.
         pub normalized: bool = true,
         /// Element type of outputs 1 and 2.
         pub output_type: IndexType = IndexType::I64,
@@ -92,7 +93,7 @@ impl ClassNms {
         good
     }
 
-    /// The number to add to side lengths: 1 if corners are inclusive pixels, else 0.
+    /// The number to add to side lengths: 1 if a box includes the pixels at its corners, else 0.
     pub fn unit(&self) -> f32 {
         if self.normalized { 0.0 } else { 1.0 }
     }

@@ -1,7 +1,8 @@
 //! Boxes given by their corners: size, intersection over union, regression deltas, and non-maximum
 //! suppression.
 //!
-//! Every length includes `unit`, which is 1 if corners are inclusive pixels, else 0.
+//! A box may include the pixels at its corners; its width is then `right - left + 1`. Every length therefore
+//! includes `unit`, which is 1 for such boxes and 0 for others.
 
 use std::cmp::Ordering;
 
@@ -76,7 +77,8 @@ impl Corners {
         }
     }
 
-    /// Moves right and bottom inwards by `unit`, so that corners are inclusive pixels again.
+    /// Moves right and bottom inwards by `unit`, from the outer edge of the last pixels to the pixels
+    /// themselves.
     pub fn inclusive(self, unit: f32) -> Self {
         Self { right: self.right - unit, bottom: self.bottom - unit, ..self }
     }

@@ -40,7 +40,7 @@ op! {
     }
 }
 
-/// The number to add to lengths, because corners are inclusive pixels.
+/// The number to add to lengths, because a box includes the pixels at its corners.
 const UNIT: f32 = 1.0;
 
 impl InferOp for DetectronDetectionOutput {

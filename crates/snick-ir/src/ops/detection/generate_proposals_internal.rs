@@ -12,7 +12,8 @@ op! {
     pub struct GenerateProposalsInternal {
         /// Attributes shared with ExperimentalDetectronGenerateProposalsSingleImage.
         pub limits: ProposalLimits = ProposalLimits::default(),
-        /// Whether coordinates are fractions of the image; otherwise corners are inclusive pixels.
+        /// Whether coordinates are fractions of the image; otherwise a box includes the pixels at its
+        /// corners.
         pub normalized: bool = true,
         /// Multiplier of the threshold for each kept box.
         pub nms_eta: f64 = 1.0,

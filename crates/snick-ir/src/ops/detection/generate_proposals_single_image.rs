@@ -44,8 +44,8 @@ impl EvalOp for GenerateProposalsSingleImage {
         let [size, anchors, deltas, scores] = exactly(inputs)?;
         let [kinds, height, width] = dims_of("the scores", scores)?;
         check_dims("the anchors", anchors, &[height.saturating_mul(width).saturating_mul(kinds), 4])?;
-        // IoU treats corners as points (`iou_unit` is 0), although everything else treats them as inclusive
-        // pixels.
+        // IoU excludes the pixels at the right and bottom of a box (`iou_unit` is 0), although all other
+        // lengths include them.
         let selection = Selection {
             limits: &self.limits,
             unit: 1.0,

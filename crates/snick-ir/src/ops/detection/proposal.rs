@@ -50,7 +50,7 @@ op! {
         /// Divisor of the centre deltas.
         pub box_coordinate_scale: f64 = 1.0,
         /// With `tensorflow`, corners lie between pixels, anchors are centred at 0 and the axes are swapped;
-        /// otherwise corners are inclusive pixels.
+        /// otherwise a box includes the pixels at its corners.
         pub framework: String = String::new(),
     }
 }
@@ -156,7 +156,7 @@ impl Proposal {
         self.framework.eq_ignore_ascii_case("tensorflow")
     }
 
-    /// The number to add to lengths: 1 if corners are inclusive pixels, else 0.
+    /// The number to add to lengths: 1 if a box includes the pixels at its corners, else 0.
     fn unit(&self) -> f32 {
         if self.is_tensorflow() { 0.0 } else { 1.0 }
     }

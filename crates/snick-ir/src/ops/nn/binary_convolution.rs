@@ -17,7 +17,7 @@ op! {
     /// Output: `[N, O, rows, columns]`.
     #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE], weights = [1])]
     pub struct BinaryConvolution {
-        /// How the filters slide.
+        /// The strides, dilations and padding of the filters.
         pub sliding: DilatedSliding = DilatedSliding::default(),
         /// How the sum is computed.
         pub mode: BinaryMode = BinaryMode::XnorPopcount,

@@ -12,7 +12,7 @@ op! {
     /// filters `[O, C, kernel..]` to `[N, O, windows..]`.
     #[op("Convolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [1])]
     pub struct Convolution {
-        /// How the filters slide.
+        /// The strides, dilations and padding of the filters.
         pub sliding: DilatedSliding = DilatedSliding::default(),
     }
 }

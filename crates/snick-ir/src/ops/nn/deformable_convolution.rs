@@ -23,7 +23,7 @@ op! {
     pub struct DeformableConvolution {
         /// The version; version 1 has no mask.
         pub since: Since = Since(8),
-        /// How the filters slide.
+        /// The strides, dilations and padding of the filters.
         pub sliding: DilatedSliding = DilatedSliding::default(),
         /// Number of groups of channels, at least 1.
         pub group: i64 = 1,

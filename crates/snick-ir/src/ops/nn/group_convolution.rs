@@ -12,7 +12,7 @@ op! {
     /// `[N, G * O, windows..]`.
     #[op("GroupConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [1])]
     pub struct GroupConvolution {
-        /// How the filters slide.
+        /// The strides, dilations and padding of the filters.
         pub sliding: DilatedSliding = DilatedSliding::default(),
     }
 }

@@ -13,7 +13,7 @@ op! {
         weights = [1]
     )]
     pub struct GroupConvolutionBackpropData {
-        /// How the filters slide.
+        /// The strides, dilations and padding of the filters, and the output padding.
         pub transposed: TransposedSliding = TransposedSliding::default(),
     }
 }

@@ -24,7 +24,7 @@ attrs! {
 pub(super) struct ConcretePool {
     /// Size of a window on each axis.
     pub(super) kernel: Dims,
-    /// How the window slides.
+    /// The strides, dilations and padding of the window.
     pub(super) window: Window,
     /// Number of windows on each axis.
     pub(super) counts: Dims,

@@ -13,8 +13,8 @@ use super::window::{
 use crate::{Fact, Facts, Infer, OpError, leading};
 
 attrs! {
-    /// How a transposed convolution slides. If no input gives the spatial sizes of the output, they are
-    /// `stride * (size - 1) + dilation * (kernel - 1) + 1 - pads + output_padding`.
+    /// The strides, dilations and padding of a transposed convolution. If no input gives the spatial sizes of
+    /// the output, they are `stride * (size - 1) + dilation * (kernel - 1) + 1 - pads + output_padding`.
     pub struct TransposedSliding {
         /// The convolution to transpose.
         pub sliding: DilatedSliding = DilatedSliding::default(),

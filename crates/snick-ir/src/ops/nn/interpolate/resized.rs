@@ -46,8 +46,8 @@ impl Interpolate {
                 scales.push(to as f32 / size as f32);
             }
         }
-        // Keep only the last entry of an axis that is listed twice. When resizing by scales, this entry already
-        // includes the earlier ones.
+        // Keep only the last entry of an axis that is listed twice. When resizing by scales, this entry
+        // already includes the earlier ones.
         for i in (0..axes.len()).rev() {
             if axes[i + 1..].contains(&axes[i]) {
                 axes.remove(i);
