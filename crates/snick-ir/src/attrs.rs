@@ -42,8 +42,8 @@ pub enum AttrValue<'a> {
 }
 
 impl AttrValue<'_> {
-    /// The empty list. Always a list of integers, because the text form does not distinguish empty lists by
-    /// type.
+    /// An empty list. Always a list of integers, because the text form writes empty lists of all types the
+    /// same way.
     fn empty_list() -> Self {
         Self::Ints(SmallVec::new())
     }
@@ -135,8 +135,8 @@ impl From<&[usize]> for AttrValue<'_> {
     }
 }
 
-/// The attributes of a layer, in order. Every getter records which attribute it read, so that attributes
-/// unknown to an op can be kept ([`Attrs::unread`]).
+/// The attributes of a layer, in order. Each getter marks the attribute that it reads. [`Attrs::unread`]
+/// returns the others, so that attributes unknown to an op are kept.
 ///
 /// ```
 /// use snick_ir::Attrs;
@@ -156,9 +156,9 @@ pub struct Attrs<'a> {
     read: ReadMarks,
 }
 
-/// Which of the first 64 attributes were read, one bit each. Atomic because getters take `&self` and graphs
-/// are shared between threads. Only one thread parses a layer, so a separate load and store cannot lose
-/// another thread's bit.
+/// One bit for each of the first 64 attributes: whether it was read. Atomic because getters take `&self` and
+/// graphs are shared between threads. Only one thread parses a layer, so a separate load and store cannot
+/// lose a bit set by another thread.
 #[derive(Debug, Default)]
 struct ReadMarks(AtomicU64);
 
@@ -233,7 +233,8 @@ impl<'a> Attrs<'a> {
         self.items.iter().any(|(n, _)| n == name)
     }
 
-    /// The attributes that no getter has read.
+    /// The attributes that no getter has read. Only the first 64 attributes are tracked; later ones always
+    /// count as unread.
     pub fn unread(&self) -> Attrs<'static> {
         let read = self.read.get();
         let unread = self.items.iter().enumerate().filter(|(i, _)| *i >= 64 || read & (1 << i) == 0);
@@ -252,7 +253,7 @@ impl<'a> Attrs<'a> {
         Attrs { items: self.items.into_iter().map(owned).collect(), read: ReadMarks::default() }
     }
 
-    /// Whether every attribute has been read.
+    /// Whether every attribute has been read; always `false` for 64 or more attributes.
     #[inline]
     pub fn all_read(&self) -> bool {
         self.items.len() < 64 && self.read.get() == (1u64 << self.items.len()) - 1

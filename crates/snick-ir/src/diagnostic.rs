@@ -115,8 +115,8 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
-    /// The error, for matching. `source` does not return it, because an error chain would then print the
-    /// message twice.
+    /// The error, for pattern matching. `Error::source` does not return it, because printing the error chain
+    /// would then repeat the message.
     ///
     /// ```
     /// use snick_ir::{Diagnostic, Located, OpError};

@@ -9,11 +9,11 @@ use crate::diagnostic::place;
 use crate::text::Escaped;
 use crate::{Code, InputOrigin, Loc};
 
-/// The sentence of an [`OpError::Conflict`] between shapes that cannot be broadcast.
+/// The message template of an [`OpError::Conflict`] between shapes that cannot be broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 
-/// An error of a layer, without its location; the driver adds the location by wrapping the error in a
-/// [`Located`].
+/// An error of a layer, without its location. Inference, rewriting and runs add the location by wrapping the
+/// error in a [`Located`].
 ///
 /// ```
 /// use snick_ir::OpError;

@@ -5,7 +5,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::Infer;
 
-/// Bounds of an element and, if known, the exact quotient from which the element was rounded.
+/// Bounds of an element and, if the element is known to be a rounded quotient, that quotient before rounding.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FloatBounds {
     /// Lower bound; minus infinity if unknown, in which case the element may also be NaN.
@@ -16,8 +16,9 @@ pub struct FloatBounds {
     pub ratio: Option<Ratio>,
 }
 
-/// An expression divided by a positive integer. All values of the expression are exact in the element type,
-/// so rounding never turns a fractional quotient into an integer and never changes its floor or ceiling.
+/// An expression divided by a positive integer. The element type represents every value of the dividend
+/// exactly, so rounding the quotient never turns a fraction into an integer and never changes its floor or
+/// ceiling.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ratio {
     /// Dividend.

@@ -75,7 +75,7 @@ impl Format {
         self.properties().name
     }
 
-    /// The extension of files in this format. The JSON formats share one.
+    /// The extension of files in this format. nGraph and DirectML share `json`.
     pub const fn extension(self) -> &'static str {
         self.properties().extension
     }
@@ -90,9 +90,10 @@ impl Format {
         self.properties().writes
     }
 
-    /// The file that holds a model's large constants; `None` if the format has none. The file need not exist
-    /// if all constants are small. If several candidates exist, prefers a file that does not belong to an IR,
-    /// as `m.bin` belongs to `m.xml`. If none exists, returns the last candidate.
+    /// The file that holds a model's large constants; `None` if the format has no such file. The file need
+    /// not exist if all constants are small. If several candidates exist, prefers a file that is not the
+    /// weights file of an OpenVINO IR: `m.bin` is one if `m.xml` exists. If no candidate exists, returns the
+    /// last one.
     ///
     /// ```
     /// use std::path::{Path, PathBuf};
@@ -108,8 +109,8 @@ impl Format {
             .or_else(|| self.weights_files(path).last())
     }
 
-    /// The models of this format whose names differ from the name of `file` only in the extension, ignoring
-    /// case.
+    /// The models of this format in the folder of `file` whose names differ from its name only in the
+    /// extension. The case of the extension does not matter.
     ///
     /// ```
     /// use std::path::Path;

@@ -135,7 +135,7 @@ impl Graph {
         &self.symbols
     }
 
-    /// Adds a node without inputs; see [`Graph::connect`].
+    /// Adds an unconnected node. [`Graph::connect`] connects its inputs.
     #[inline]
     pub fn add(&mut self, node: Node) -> NodeId {
         let index = self.nodes.add_node(node);
@@ -313,8 +313,8 @@ impl Graph {
         self.nodes.node_weight_mut(self.place(id))
     }
 
-    /// The readers of a value as (node, input port), in order. Takes time proportional to the readers of all
-    /// outputs of its node.
+    /// The readers of a value as (node, input port), sorted. Takes time proportional to the number of readers
+    /// of all outputs of the node.
     pub fn uses(&self, value: Value) -> SmallVec<[(NodeId, u32); 4]> {
         let mut uses: SmallVec<[(NodeId, u32); 4]> = self
             .read_by(value.node)
@@ -325,7 +325,7 @@ impl Graph {
         uses
     }
 
-    /// Whether each output of a node is read, by port, up to the last output that is read.
+    /// For each output of a node, up to the last one that is read: whether it is read.
     pub fn used_outputs(&self, id: NodeId) -> Vec<bool> {
         let mut used = Vec::new();
         for edge in self.read_by(id) {

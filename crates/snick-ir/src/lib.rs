@@ -28,7 +28,7 @@
 //! 4. The text form prints a graph and parses it back (`text/`).
 //!
 //! Each operation is one file below `ops/`; `ops/mod.rs` lists them. Operations do not know files, lines or
-//! layer names: the drivers add these to an [`OpError`], once.
+//! layer names: inference, rewriting and runs add these when they wrap an [`OpError`] in a [`Located`].
 
 mod attrs;
 mod builder;

@@ -34,9 +34,9 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// Bytes of the tensors of a run.
     pub memory: Option<usize>,
-    /// Elements of computed outputs; an empty output counts as one. A run that needs more fails. Inference
-    /// and passes only stop folding constants at the limit, which for them defaults to
-    /// [`Limits::FOLDING_FUEL`].
+    /// Elements of computed outputs; an empty output counts as one element. A run that needs more fails. At
+    /// the limit, inference and passes only stop folding constants; their default limit is
+    /// [`Limits::FOLDING_FUEL`]. Inference also counts the elements of the inputs.
     pub fuel: Option<usize>,
 }
 
@@ -278,7 +278,7 @@ impl Monitor {
         is_enough
     }
 
-    /// Reports a layer that was read, the last of `layers` so far. Returns whether to continue.
+    /// Reports that a layer was read, the last of `layers` so far. Returns whether to continue.
     pub fn read_layer(&mut self, layers: usize, layer: &str) -> bool {
         self.count_layers(layers, layer);
         self.report(layers, layers, layer);

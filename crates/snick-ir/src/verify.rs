@@ -2,8 +2,8 @@
 
 use crate::{Graph, Located, OpError};
 
-/// Checks that the graph has no cycle, and that the inputs of every op are valid in number and connected to
-/// existing outputs. Returns all errors.
+/// Checks that the graph has no cycle, that each op has a valid number of inputs, and that each input is
+/// connected to an existing output. Returns all errors.
 pub fn verify(graph: &Graph) -> Vec<Located> {
     let mut errors = Vec::new();
     errors.extend(graph.order().err());

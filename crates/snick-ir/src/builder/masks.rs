@@ -28,37 +28,37 @@ impl StridedSliceMasks {
         Self::default()
     }
 
-    /// Sets the entries whose `begin` is ignored: the slice starts at the first element, or at the last one
-    /// if the stride is negative.
+    /// Sets `begin_mask`. Where a bit is 1, `begin` is ignored: the slice starts at the first element, or at
+    /// the last one if the stride is negative.
     #[must_use]
     pub fn begin(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.begin_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Sets the entries whose `end` is ignored: the slice includes the last element, or the first one if the
-    /// stride is negative.
+    /// Sets `end_mask`. Where a bit is 1, `end` is ignored: the slice extends to the end of the axis, or to
+    /// its start if the stride is negative.
     #[must_use]
     pub fn end(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.end_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Sets the entries that insert an axis of size 1.
+    /// Sets `new_axis_mask`. An entry whose bit is 1 inserts an axis of size 1.
     #[must_use]
     pub fn new_axis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.new_axis_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Sets the entries that select one element and drop the axis.
+    /// Sets `shrink_axis_mask`. An entry whose bit is 1 selects one element and drops the axis.
     #[must_use]
     pub fn shrink_axis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.shrink_axis_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Sets the entry that expands to all axes without an entry of their own.
+    /// Sets `ellipsis_mask`. The entry whose bit is 1 stands for all axes without an entry of their own.
     #[must_use]
     pub fn ellipsis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.ellipsis_mask = Mask::from_iter(bits);

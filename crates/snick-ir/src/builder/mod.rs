@@ -1,7 +1,8 @@
 //! The graph builder adds nodes, infers their outputs, and returns these as values.
 //!
 //! Users, rewrites ([`Patch`](crate::rewrite::Patch)) and readers all build graphs with it. Ops are typed, so
-//! a typo is a compile error. Frequent ops have short forms; [`GraphBuilder::op`] adds any op.
+//! a typo is a compile error. Frequent ops have short forms such as `b.add(x, y)?`; [`GraphBuilder::op`] adds
+//! any op.
 
 mod by_name;
 mod elementwise;
@@ -51,7 +52,8 @@ pub enum BuildMode {
     Lenient,
 }
 
-/// Limit on the outputs of a node; real layers have far fewer.
+/// Limit on the outputs of a node in [`BuildMode::Lenient`], so that a corrupt file cannot exhaust memory.
+/// Real layers have far fewer.
 const MAX_OUTPUTS: usize = 1 << 16;
 
 /// Builds a new graph or adds to a borrowed one.
@@ -91,8 +93,8 @@ enum Scope {
     Global,
     /// Names have this prefix.
     Named(Arc<str>),
-    /// The prefix is the name of this node. It is looked up only when a node is added, because most patches
-    /// add none.
+    /// The prefix is the name of this node. The name is looked up only when a node is added, because most
+    /// patches add none.
     Node(NodeId),
 }
 
@@ -222,7 +224,7 @@ impl<'g> GraphBuilder<'g> {
         self.fact(value)?.shape.rank().ok_or_else(|| OpError::unsupported("an input of unknown rank"))
     }
 
-    /// Adds an input of the graph. The shape is written as on the command line: `N,3,H=16..64,?`.
+    /// Adds an input to the graph. The shape is written as on the command line: `N,3,H=16..64,?`.
     pub fn parameter(
         &mut self,
         name: &str,
@@ -234,7 +236,7 @@ impl<'g> GraphBuilder<'g> {
         self.op(name, Parameter { element_type, shape }, &[])
     }
 
-    /// Adds an output of the graph.
+    /// Adds an output to the graph.
     pub fn result(&mut self, name: &str, value: Value) -> Result<NodeId, OpError> {
         Ok(self.op(name, GraphResult, &[value])?.node)
     }
@@ -405,7 +407,8 @@ impl Operand {
 }
 
 impl GraphBuilder<'_> {
-    /// The values of two operands. At least one of them must be a value.
+    /// Resolves two operands to values. At least one of them must be a value of the graph; a number takes its
+    /// element type.
     pub fn operands(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
         match (x.into(), y.into()) {
             (Operand::Value(x), y) => Ok([x, y.value(self, x)?]),

@@ -19,7 +19,7 @@ pub struct Resampling {
     pub kernel: ResizeKernel,
     /// Whether the kernel widens when an axis shrinks.
     pub antialias: bool,
-    /// Whether positions outside the data get no weight. Otherwise the edge elements are repeated there.
+    /// Whether positions outside the data have weight 0; otherwise, they repeat the elements at the edges.
     pub exclude_outside: bool,
     /// The value outside the data, for [`CoordinateTransformation::Crop`].
     pub extrapolation: f64,
@@ -53,8 +53,8 @@ pub enum CoordinateTransformation {
     PytorchHalfPixel,
     /// `(x + 0.5) / scale`.
     TfHalfPixelForNn,
-    /// Samples a region, given as fractions of the data's size. Fills in the extrapolation value outside the
-    /// data.
+    /// Samples a region, given as fractions of the input size. Samples outside the data get the extrapolation
+    /// value.
     Crop,
 }
 
@@ -72,9 +72,9 @@ pub enum ResizeKernel {
 /// How the output size of an axis is given. All values are scalars.
 #[derive(Copy, Clone, Debug)]
 pub enum ResizeTarget {
-    /// The input size times a scale in f32, rounded down.
+    /// The input size times an f32 scale, rounded down.
     Scale(Value),
-    /// The input size times a scale in f32, rounded to the nearest integer.
+    /// The input size times an f32 scale, rounded to the nearest integer.
     Ratio(Value),
     /// This output size.
     Size(Value),
@@ -262,8 +262,8 @@ impl Resampling {
         }
     }
 
-    /// Finds the nearest elements in integer arithmetic, because the quotient of the sizes is inexact in f32
-    /// and would miss ties. `None` where the coordinates are computed in f32 instead.
+    /// Computes the indices of the nearest elements in integer arithmetic, because the f32 quotient of the
+    /// sizes is inexact, so that ties could be missed. `None` if the coordinates must be computed in f32.
     fn exact_picks(
         &self,
         b: &mut GraphBuilder,

@@ -13,7 +13,7 @@ impl Graph {
         self.move_uses(old.node, |port| (port == old.port).then_some(new));
     }
 
-    /// Renames a layer. Like all methods that change a layer, does nothing if the id does not exist.
+    /// Renames a layer. Does nothing if the graph does not have it.
     pub fn rename(&mut self, id: NodeId, name: impl Into<Arc<str>>) {
         if let Some(node) = self.nodes.node_weight_mut(self.place(id)) {
             node.name = name.into();
@@ -49,8 +49,8 @@ impl Graph {
         }
     }
 
-    /// Grows the outputs of a node to at least `count`. Does nothing beyond the limit of 2^24; reading a
-    /// missing output is an error later.
+    /// Adds unknown outputs to a node until it has at least `count`. Does nothing if `count` exceeds 2^24;
+    /// inference then reports layers that read the missing outputs.
     pub fn ensure_outputs(&mut self, id: NodeId, count: usize) {
         if let Some(node) = self.nodes.node_weight_mut(self.place(id))
             && count <= MAX_PORTS as usize

@@ -123,7 +123,7 @@ pub enum PortIds {
 }
 
 impl PortIds {
-    /// Port numbers from the list of all ports, in order.
+    /// Port numbers from a list of the numbers of all ports, in order.
     pub fn new(ids: &[u32]) -> Self {
         match ids.first() {
             None => Self::From(0),
@@ -331,8 +331,8 @@ impl<'g> NodeRef<'g> {
         self.data.details.as_ref()?.output_ids.as_ref()
     }
 
-    /// The number of output port `i` in the file. If the file does not specify it, the number that OpenVINO
-    /// IR assigns: output ports follow the `inputs` input ports.
+    /// The number of output port `i` in the file. If the file does not specify it, output ports are numbered
+    /// after the `inputs` input ports, as in OpenVINO IR.
     pub fn output_id(self, i: usize, inputs: usize) -> u32 {
         match self.output_ids() {
             Some(ids) => ids.id(i),
