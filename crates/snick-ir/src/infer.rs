@@ -1,5 +1,5 @@
-//! Inference: computes facts for every output in one topological walk over the graph (`infer/walk.rs`). Ops
-//! use [`Infer`]: the facts of their inputs, checks, and the arithmetic of dims (`infer/dims.rs`).
+//! Inference: visits the nodes in topological order and computes facts for every output (`infer/walk.rs`).
+//! Ops use [`Infer`]: the facts of their inputs, checks, and the arithmetic of dims (`infer/dims.rs`).
 
 mod condition;
 mod dependencies;
@@ -143,7 +143,7 @@ impl<'a> Infer<'a> {
         self.born(interval, || Birth::Data(Some(words.into())))
     }
 
-    /// The origin of the next symbol: this node and a running number.
+    /// The origin of the next symbol: this node and a sequence number.
     pub fn origin(&mut self) -> Origin {
         let axis = self.fresh;
         self.fresh += 1;

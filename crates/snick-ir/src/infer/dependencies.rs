@@ -1,7 +1,7 @@
 //! Finds the sizes and elements of a layer's inputs that an output size or element depends on.
 //!
 //! The layer is inferred repeatedly, each time with one size or element of its inputs replaced by a new
-//! symbol. Every output part that then contains the symbol depends on the replaced input part.
+//! symbol. An output size or element that then contains the symbol depends on the replaced one.
 
 use std::borrow::Cow;
 
@@ -153,9 +153,10 @@ impl<'g> Dependencies<'g> {
         Self { graph, symbols: graph.symbols().clone() }
     }
 
-    /// The input parts that an output part depends on, with their input indices. Empty for layers with
-    /// bodies, for layers with very many parts, and for parts that must equal parts of other inputs: the sum
-    /// of `[2,3]` and `[2,3]` has the shape `[2,3]` even if the sizes of one input are replaced by symbols.
+    /// The input parts that an output part depends on, with their input indices. Empty for ReadValue, for
+    /// layers with bodies and for layers with very many parts. Misses parts that must equal parts of other
+    /// inputs: the sum of `[2,3]` and `[2,3]` has the shape `[2,3]` even if the sizes of one input are
+    /// replaced by symbols.
     pub fn of(&mut self, of: ValuePart) -> Vec<InputPart> {
         let ValuePart { value, part } = of;
         let is_made_of = |trial: Trial| {
@@ -212,8 +213,8 @@ impl<'g> Dependencies<'g> {
         clash
     }
 
-    /// The input parts of a layer for which `wanted` accepts the trial that replaces the part by a new
-    /// symbol.
+    /// The input parts of a layer that `wanted` accepts, given the result of inferring the layer with the
+    /// part replaced by a new symbol.
     fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<InputPart> {
         let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_PARTS) else { return Vec::new() };
         let mut is_wanted = |part: &InputPart| {

@@ -11,7 +11,7 @@ use super::given_up::TOO_LARGE;
 use crate::OpError;
 use crate::error::CANNOT_BROADCAST;
 
-/// Arithmetic on expressions. A result that exceeds the size limits becomes a symbol.
+/// Arithmetic on expressions. If the expression for a result would be too large, the result is a new symbol.
 impl Integers for Infer<'_> {
     type Int = SymExpr;
     type Error = Infallible;
@@ -27,7 +27,7 @@ impl Integers for Infer<'_> {
             IntOp::FloorDiv => (symbols.floor_div(a, b), x.floor_div(y)),
             IntOp::CeilDiv => (symbols.ceil_div(a, b), x.neg().floor_div(y).neg()),
         };
-        // Normalising a sum or a product can lose the bounds known for its terms.
+        // Normalising a sum or a product can lose the bounds known for its terms, so restore them.
         if matches!(op, IntOp::Add | IntOp::Sub | IntOp::Mul)
             && let Some(expr) = &expr
             && a.as_const().is_none()
@@ -65,8 +65,8 @@ impl Infer<'_> {
         expr
     }
 
-    /// `a / b` where every successful run divides without remainder and `b` is at least 1; `None` if no
-    /// quotient can be an integer.
+    /// `a / b` for a divisor of at least 1. Assumes that no successful run leaves a remainder. `None` if the
+    /// quotient cannot be an integer.
     pub fn exact_div(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         self.demand_multiple(a, b);
         let (from, by) = (self.interval(a), self.interval(b));
@@ -108,8 +108,9 @@ impl Infer<'_> {
         dims.into_iter().fold(SymExpr::from(1), |product, dim| self.mul(&product, dim))
     }
 
-    /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets
-    /// this far; `None` if it is always negative. Not for numbers where -1 has a special meaning.
+    /// Converts an expression to a dim. No run with a negative size succeeds, so an expression that may be
+    /// negative becomes `max(expr, 0)`. `None` if the expression is always negative. Not for numbers in which
+    /// -1 has a special meaning.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
         interval.meet(Interval::DIM)?;
@@ -195,7 +196,7 @@ impl Infer<'_> {
         Ok(Shape::ranked(dims))
     }
 
-    /// `dim`; if it is `None` because `a` and `b` conflict, an unknown that may equal either.
+    /// Returns `dim` or, if it is `None` because `a` and `b` conflict, an unknown dim that may equal either.
     fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let either = self.interval(a).hull(self.interval(b));
         dim.unwrap_or_else(|| self.born(either, || Birth::either(a, b)))

@@ -45,7 +45,7 @@ pub(super) fn are_shared(graph: &Graph) -> bool {
     false
 }
 
-/// The maximum number of names to compare.
+/// The maximum number of symbol names to compare, because the search takes quadratic time.
 const MOST_NAMES: usize = 64;
 
 #[cfg(test)]

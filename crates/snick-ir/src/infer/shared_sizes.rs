@@ -1,10 +1,10 @@
 //! Sizes that several variables share in every run, such as the length of the caches of a language model.
 //!
-//! The first round of inference assumes that sizes which start equal stay equal, and gives them one symbol.
-//! If different sizes are assigned to them, the next round uses different symbols. The equalities that
-//! survive hold by induction over the runs of a model, provided its variables are reset, read and set
-//! together. All of this is skipped unless inputs share symbols: the second round would cost time and find
-//! nothing.
+//! The first round of inference assumes that sizes with the same initial value stay equal, and gives them one
+//! symbol. If different sizes are assigned to them, the next round uses different symbols. The equalities
+//! that remain hold by induction over the runs of a model, provided its variables are reset, read and set
+//! together. All of this is skipped unless inputs share symbols: otherwise a second round would take time and
+//! find no equal sizes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,8 +21,8 @@ struct Beginning {
     /// The equivalence class from the previous round; 0 if there was none.
     class: usize,
     interval: Interval,
-    /// The initial size. `None` if the variable has no initial value: its initial size is then the smallest
-    /// possible one.
+    /// The initial size. `None` if the variable has no initial value; it then starts with the smallest
+    /// possible size.
     initial: Option<SymExpr>,
 }
 
@@ -75,7 +75,7 @@ impl SharedSizes {
         let mut next: HashMap<Size, usize> = HashMap::new();
         let mut alone = self.sizes.len();
         for (size, beginning) in &self.sizes {
-            // Each unknown size gets its own class.
+            // If the assigned size is unknown, the size gets a class of its own.
             let value = assigned.size(*size);
             let count = classes.len();
             let class = match value {

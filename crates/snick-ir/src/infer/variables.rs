@@ -17,7 +17,7 @@ pub(crate) struct VariableValues {
 }
 
 impl VariableValues {
-    /// Describes the value that a fact is about.
+    /// The properties of a value with this fact.
     pub(crate) fn of(fact: &Fact, symbols: &Symbols) -> Self {
         Self { element_type: fact.element_type, dims: intervals(&fact.shape, symbols) }
     }

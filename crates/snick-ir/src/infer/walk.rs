@@ -1,8 +1,9 @@
 //! The inference walk: for each node, collects the facts of its inputs, calls the op, folds constants and
 //! stores the facts of its outputs.
 //!
-//! A failing op leaves its outputs unknown; an op that only reports an error still returns facts. The walk
-//! continues, and all root causes are returned. Ops infer their own bodies from the facts of their inputs.
+//! If an op fails, its outputs stay unknown; if it only reports an error, it still returns facts. Either way
+//! the walk continues, so that it finds all independent errors. An op with bodies infers them itself, from
+//! the facts of its inputs.
 
 use std::sync::Arc;
 
@@ -18,12 +19,13 @@ use crate::{
     Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
 };
 
-/// Limit for evaluating ops on constants during inference, in elements of inputs and outputs together.
+/// Maximum number of elements, in inputs and outputs together, of an op that inference evaluates on
+/// constants.
 const MAX_FOLDED: usize = 4096;
 
 /// Infers the whole graph from scratch, including bodies: element types, shapes, known values and symbols.
-/// Returns all errors with locations. After an error the outputs of a layer are unknown, unless its op infers
-/// them anyway.
+/// Returns all errors with locations. The outputs of a layer with an error are unknown, unless its op can
+/// infer them anyway.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
     infer_with(graph, &mut Monitor::default())
 }
@@ -165,7 +167,8 @@ impl<'m> InferSession<'m> {
         }
     }
 
-    /// Whether the body may be visited in this round; the first round is always allowed.
+    /// Whether the body may be inferred in this round. Later rounds use up visits; the first round does not,
+    /// but is refused once no visits are left.
     pub(crate) fn affords(&mut self, round: usize, body: &Graph) -> bool {
         if round == 0 {
             return self.visits > 0;
@@ -251,8 +254,8 @@ impl Graph {
         }
     }
 
-    /// Makes all values of this body unknown and gives its symbol table this number. Otherwise old facts
-    /// would refer to symbols that the reset table does not have.
+    /// Resets the symbol table of this body, gives it this number, and makes all values of the body unknown,
+    /// because old facts would refer to symbols that no longer exist.
     pub(crate) fn forget_all(&mut self, number: u32) {
         self.symbols.reset(number);
         for out in self.nodes.node_weights_mut().flat_map(|node| &mut node.outs) {
@@ -355,7 +358,8 @@ impl Graph {
     }
 }
 
-/// Folds facts to constants: known numbers, and the results of small ops on constants while fuel lasts.
+/// Replaces facts by constants where possible: if all elements are known numbers, or by evaluating small ops
+/// on constants while fuel lasts.
 fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     for fact in facts.iter_mut() {
         if let Some(Known::Elements(elements)) = &fact.known

@@ -137,8 +137,8 @@ impl AxisMap {
         map
     }
 
-    /// Extends the map of the batch axes to the map of a product of inputs 0 and 1: appends the axes that only
-    /// one input has (`own`), and combines the `summed` pairs.
+    /// Extends a map of batch axes to the map of a product of inputs 0 and 1: appends output axes for the
+    /// axes that only one input has (`own`), and sums over the pairs of input axes in `summed`.
     #[must_use]
     pub fn product(
         mut self,

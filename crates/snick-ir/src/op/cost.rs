@@ -10,15 +10,15 @@ use crate::{Fact, Graph, NodeId};
 pub enum OpCost {
     /// None: the layer moves elements or reads shapes.
     None,
-    /// As many operations as the product of these sizes.
+    /// The number of operations is the product of these sizes.
     Elementwise(Vec<SymExpr>),
-    /// As many multiply-accumulates as the sum of these products; each inner list holds the factors of a
+    /// The number of multiply-accumulates is a sum of products. Each inner list holds the factors of one
     /// product.
     MultiplyAdds(Vec<Vec<SymExpr>>),
 }
 
 impl OpCost {
-    /// For each element of `value`, as many multiply-accumulates as the product of `sizes`.
+    /// For each element of `value`, `product(sizes)` multiply-accumulates.
     pub(crate) fn multiply_adds(value: &Fact, sizes: &[SymExpr]) -> Option<Self> {
         Some(Self::MultiplyAdds(vec![[value.shape.dims()?, sizes].concat()]))
     }

@@ -74,7 +74,8 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         Attrs::new()
     }
 
-    /// The properties that drivers may rely on. By default, the outputs depend only on the inputs.
+    /// The properties of the op that inference, passes and runs rely on. By default, the outputs depend only
+    /// on the inputs.
     fn traits(&self) -> OpTraits {
         OpTraits::PURE
     }
@@ -160,7 +161,7 @@ impl Custom {
         &*self.op
     }
 
-    /// The attributes: [`CustomOp::attrs`], or the attributes of the layer in the file if these are empty.
+    /// The attributes: [`CustomOp::attrs`] or, if it returns none, the attributes of the layer in the file.
     pub fn attrs(&self) -> Attrs<'static> {
         let own = self.op.attrs();
         match &self.raw {
@@ -174,7 +175,7 @@ impl Custom {
         Version::from_ir(&self.opset)
     }
 
-    /// Calls [`CustomOp::infer`], and rejects negative dims and symbols of another table.
+    /// Calls [`CustomOp::infer`], and rejects negative dims and symbols of other graphs.
     pub(crate) fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
         let facts = self.op.infer(cx)?;
         for (port, fact) in facts.iter().enumerate() {
@@ -269,7 +270,7 @@ impl Registry {
     }
 
     /// Adds an op: `opset` is the `version` of its layers in OpenVINO IR and the domain of its nodes in ONNX.
-    /// Replaces an earlier definition, and snick's own op if `opset` is an operation set of OpenVINO.
+    /// Replaces an earlier registration and, if `opset` is an operation set of OpenVINO, snick's own op.
     /// `define` creates the op from the attributes of a layer.
     pub fn register(
         &mut self,

@@ -11,22 +11,31 @@
 //!     pub struct TopK {
 //!         /// The definition that the layer uses; needed if an attribute has `since` or `until`.
 //!         pub since: Since = Since(11),
-//!         /// The axis; negative ones count from the end.
+//!         /// The axis; negative axes count from the end.
 //!         pub axis: i64 = 0,          // optional, with a default
 //!         /// Which elements are the best.
 //!         pub mode: TopKMode,         // required
 //!         /// Whether equal elements keep their order.
-//!         #[since(11)]                // only from this definition on; its default before
+//!         #[since(11)]                // earlier definitions use the default
 //!         pub stable: bool = false,
 //!     }
 //! }
 //! ```
 //!
-//! `traits` may be followed by `weights = [PORTS]`, the inputs that hold weights if they are constant; by
-//! `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`; and by `check = FUNCTION`, which
-//! validates all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`. `#[until(8)]` marks
-//! attributes that only earlier definitions have. `#[attr("exclude-pad" | "exclude_pad")]` gives the name in
-//! files, which need not be a Rust identifier, and alternative spellings, which are parsed but never written.
+//! `traits` may be followed by:
+//!
+//! - `weights = [PORTS]`: the inputs that hold weights if they are constant;
+//! - `name = METHODS`: const methods of [`OpName`], such as `missing_in(2, 2)`;
+//! - `check = FUNCTION`: a `fn(&Self, &RawNode) -> Result<(), OpError>` that validates all attributes
+//!   together.
+//!
+//! Attributes may be marked with:
+//!
+//! - `#[since(11)]` or `#[until(8)]`: definitions before opset 11, or from opset 8 on, lack the attribute and
+//!   use its default;
+//! - `#[attr("exclude-pad" | "exclude_pad")]`: the name in files, which need not be a Rust identifier, and
+//!   alternative spellings, which are parsed but never written.
+//!
 //! An op implements `Default` if all its fields have defaults. `attrs!` declares a group of attributes that
 //! several ops share; each op holds the group in one field.
 
@@ -71,7 +80,7 @@ impl AttrSpec {
     }
 }
 
-/// The operation set whose definition of the op a layer uses.
+/// The operation set that contains the definition of the op that a layer uses.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Since(pub u8);
 
@@ -239,7 +248,7 @@ impl<T: AttrWords> AttrField for T {
     }
 }
 
-/// The words in files for the variants of an enum; `|` separates alternative spellings.
+/// Declares the word in files for each variant of an enum; `|` separates alternative spellings.
 macro_rules! attr_words {
     ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {
         impl $crate::op::AttrWords for $type {
@@ -249,7 +258,7 @@ macro_rules! attr_words {
     };
 }
 
-/// Parts that `op!` and `attrs!` share.
+/// Internal rules that `op!` and `attrs!` share.
 macro_rules! declared {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $attr:literal) => { $attr };

@@ -26,7 +26,7 @@ pub use self::shape_rule::ShapeRule;
 pub use self::traits::OpTraits;
 pub use crate::ops::Op;
 
-/// The number of inputs an op takes. Drivers check it, so ops do not.
+/// The number of inputs an op takes. Inference, evaluation and rewriting check it, so ops need not.
 ///
 /// ```
 /// use snick_ir::Arity;
@@ -96,7 +96,7 @@ pub struct RawNode<'a> {
     pub attrs: Attrs<'a>,
     /// Number of outputs the file declares.
     pub outputs: usize,
-    /// Bodies in the order of the op's roles. Parsing moves them into the op.
+    /// Bodies, in the order of `SubGraph::roles`. Parsing moves them into the op.
     pub bodies: RefCell<Vec<Graph>>,
 }
 
@@ -131,7 +131,7 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     const NAMES: &'static [OpName];
     /// The number of inputs.
     const ARITY: Arity;
-    /// The properties that drivers may rely on.
+    /// The properties of the op that inference, passes and runs rely on.
     const TRAITS: OpTraits = OpTraits::PURE;
     /// The inputs that hold weights if they are constant.
     const WEIGHTS: &'static [usize] = &[];
@@ -204,8 +204,8 @@ pub trait EvalOp: OpDef {
         None
     }
 
-    /// The element-wise function of the op, given the facts of its inputs: applied to its first input, or to
-    /// two inputs after numpy broadcasting.
+    /// The element-wise function of the op, given the facts of its inputs. It applies to the first input, or
+    /// to two inputs after numpy broadcasting.
     fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
         let _ = inputs;
         None
@@ -229,7 +229,7 @@ pub fn leading<const N: usize>(inputs: &[Tensor]) -> Result<(&[Tensor; N], &[Ten
     split.ok_or_else(|| OpError::Arity { expected: format!("{N} or more"), got: inputs.len() })
 }
 
-/// A large op, boxed so that the enum of all ops stays small.
+/// Large ops are boxed, so that the enum of all ops stays small.
 impl<T: OpDef> OpDef for Box<T> {
     const NAMES: &'static [OpName] = T::NAMES;
     const ARITY: Arity = T::ARITY;

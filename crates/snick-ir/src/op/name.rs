@@ -39,7 +39,7 @@ const EXTENSION: &str = "extension";
 const INTERNAL: &str = "ie_internal_opset";
 
 /// A name of an op in one dialect, with the operation sets that define it, ascending. A layer of opset N uses
-/// the last definition up to N.
+/// the newest definition from opset N or earlier.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct OpName {
     /// The format of the name.
@@ -132,8 +132,8 @@ impl OpName {
         }
     }
 
-    /// The range of operation sets with the op, and the gap in that range, if any; `None` for primitives of
-    /// snick.
+    /// The range of operation sets with the op, and the gap in that range, if any; `None` for ops outside all
+    /// operation sets, such as primitives of snick.
     fn sets(&self) -> Option<(RangeInclusive<u8>, Option<RangeInclusive<u8>>)> {
         if !self.named_sets.is_empty() {
             return None;

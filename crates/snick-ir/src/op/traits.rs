@@ -1,7 +1,7 @@
-//! Properties declared by ops, so that drivers need no lists of op names.
+//! Properties declared by ops, so that passes and runs need no lists of op names.
 
 bitflags::bitflags! {
-    /// Properties of an op that drivers may rely on.
+    /// Properties of an op that inference, passes and runs rely on.
     ///
     /// ```
     /// use snick_ir::{Op, OpTraits, ops};
@@ -27,16 +27,17 @@ bitflags::bitflags! {
         const MOVES_ELEMENTS = 1 << 6;
         /// Selects elements by their positions along axes; the canonical form uses `slice` instead.
         const SLICE_LIKE = 1 << 7;
-        /// A slice for some constant inputs, such as Gather with arithmetic indices.
+        /// Equivalent to a slice for some constant inputs, such as a Gather whose indices are an arithmetic
+        /// progression.
         const MAYBE_SLICE = 1 << 8;
-        /// Sums of products. Subnormal factors count as zero.
+        /// Computes sums of products, as a matrix product does. Subnormal factors count as zero.
         const CONTRACTION = 1 << 9;
-        /// A floating-point formula; for integer inputs the result is rounded.
+        /// Computes a floating-point formula; for integer inputs, the result is rounded.
         const FLOAT_FORMULA = 1 << 10;
         /// The values of the op cross a boundary of a body, a variable or the model, so they keep their
         /// declared type.
         const BOUNDARY = 1 << 11;
-        /// Computes nothing from elements: copies elements of any input, converts them, or reads shapes.
+        /// Does no arithmetic on elements: copies elements of any input, converts them, or reads shapes.
         const NO_ARITHMETIC = 1 << 12;
         /// The outputs share the memory of the first input.
         const VIEW = 1 << 13;
