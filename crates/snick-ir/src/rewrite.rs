@@ -1,5 +1,5 @@
-//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks the
-//! replacement.
+//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; [`apply`] checks the
+//! replacement and commits it.
 //!
 //! A rule is a function of about 12 lines, or a closure ([`Rule::new`]):
 //!
@@ -30,9 +30,10 @@
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!
-//! A replacement is committed only if its inferred facts refine the facts of the replaced outputs. The
-//! replacement inherits the layer's name, tensor names and location. [`apply`] removes replaced layers, even
-//! opaque ones, which [`Graph::remove_dead_nodes`] would keep.
+//! A replacement is committed only if its inferred facts refine the facts of the replaced outputs. Rules
+//! created with [`Rule::for_target`] and replacements of opaque layers may yield less precise facts, but not
+//! contradictory ones. The replacement inherits the layer's name, tensor names and location. [`apply`]
+//! removes replaced layers, even opaque ones, which [`Graph::remove_dead_nodes`] would keep.
 
 mod custom;
 mod driver;
@@ -189,7 +190,7 @@ impl<'g> Patch<'g> {
         !self.graph().uses(self.output(port)).is_empty()
     }
 
-    /// Whether each output of the node is read, by port, up to the last output that is read.
+    /// For each output of the node, up to the last one that is read: whether it is read.
     pub fn used_outputs(&self) -> Vec<bool> {
         self.graph().used_outputs(self.root)
     }

@@ -8,8 +8,8 @@ use crate::ops::source::parameter::Parameter;
 use crate::ops::source::result::GraphResult;
 use crate::{Custom, Graph, Located, Node, Op, OpError, Value, infer};
 
-/// Replaces every custom op with a [`CustomOp::decompose`](crate::CustomOp::decompose). Used for targets,
-/// which do not know custom ops, and for runs of ops without an implementation.
+/// Replaces custom ops by their [decompositions](crate::CustomOp::decompose), to write models for runtimes
+/// without these ops, and to run ops without an implementation.
 pub const CUSTOM_OPS: Rule = Rule::for_target("custom-ops", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

@@ -40,8 +40,8 @@ pub struct DriverOptions<'c> {
     pub check: Option<&'c mut dyn Check>,
     /// The nodes that rules may replace; `None` for all.
     pub only: Option<&'c NodeFilter<'c>>,
-    /// Measures the [time](RuleWork::time) of each rule: reading the clock for each rule at each layer takes
-    /// up to a tenth of the total time.
+    /// Whether to measure the [time](RuleWork::time) of each rule. Takes up to a tenth of the total time,
+    /// because the clock is read for each rule at each layer.
     pub timed: bool,
     /// Reports progress, and can stop the work early; the graph is then partly rewritten.
     pub monitor: Option<&'c mut Monitor>,

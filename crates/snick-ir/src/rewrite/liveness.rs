@@ -25,7 +25,7 @@ impl Liveness {
         Self { nodes }
     }
 
-    /// The number of inputs of live nodes that read a node.
+    /// How many inputs of live nodes read this node.
     pub(super) fn readers(&self, id: NodeId) -> u32 {
         self.nodes.get(id.index()).map_or(0, |state| state.readers)
     }

@@ -31,7 +31,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// The default for a rule that rounds: a few hundred units in the last place of f32.
+    /// The default for a rule that rounds: about a hundred units in the last place of f32.
     pub const UNDECLARED: Self = Self { relative: 1e-5, absolute: 0.0 };
 }
 
@@ -101,8 +101,9 @@ impl Rule {
         Self::of_function(name, apply, Some(Tolerance::UNDECLARED), false)
     }
 
-    /// A rule that expresses an op in bit-exact ops of a target. Facts and metadata of the layer stay with
-    /// the replacement, because inference may know less about the ops of a target.
+    /// A rule that expresses an op in bit-exact ops of a target, such as an output format. The replacement
+    /// keeps the facts and metadata of the layer, because inference may know less about the ops of the
+    /// target.
     pub const fn for_target(name: &'static str, apply: RuleFn) -> Self {
         Self::of_function(name, apply, None, true)
     }

@@ -24,7 +24,7 @@ pub(super) enum Token {
     Text(String),
     /// A token that starts with a digit or a minus sign.
     Number(String),
-    /// `#` and the letters after it.
+    /// `#` followed by letters, digits and `@`; holds the part after the `#`.
     Digest(String),
     /// Any other character.
     Mark(char),
@@ -193,7 +193,7 @@ impl<'t> Lexer<'t> {
         Err(self.fault("missing closing quote"))
     }
 
-    /// An error inside a token. Does not read the next token, which could recurse endlessly.
+    /// An error inside a token. Unlike `error`, does not read the next token, which could recurse endlessly.
     fn fault(&mut self, message: &str) -> ParseError {
         ParseError { loc: self.loc(), message: message.into() }
     }

@@ -16,8 +16,7 @@ use crate::{
     Output, PortIds, RawNode, Registry, Value, Version,
 };
 
-/// The maximum nesting of bodies: more than an XML file can have, because its elements nest at most 256
-/// levels.
+/// The maximum nesting of bodies. XML files cannot exceed it, because XML elements nest at most 256 levels.
 const MAX_BODIES: usize = 128;
 
 /// The maximum nesting of any syntax. This limit and `MAX_BODIES` protect the stack, so unlike

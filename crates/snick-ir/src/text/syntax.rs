@@ -2,7 +2,7 @@
 
 use super::escape::{is_invisible, write_code};
 
-/// Whether a text form refers to a weights file; does not parse it.
+/// Whether a graph in the text form refers to a weights file. Searches for offsets without parsing the text.
 ///
 /// ```
 /// use snick_ir::text::has_packed_weights;
