@@ -186,7 +186,7 @@ fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError>
 /// The start of the first part on an axis, and the number of parts.
 ///
 /// # Errors
-/// If the parts do not fill the range exactly.
+/// If the parts are not adjacent, or do not fill the range exactly.
 pub fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
     let wrong = || {
         let Cut { start, end, stride, part_size, .. } = cut;

@@ -147,7 +147,8 @@ fn fixpoint(
             return pass(states, given, body, session);
         }
         let results = pass(states, given, body, session);
-        // An error in the first iteration is independent of the states, so every run fails.
+        // Round 0 uses the initial values of the states, so an error means that the first iteration of every
+        // run fails.
         if round == 0 && session.errors.len() > mark {
             return Facts::new();
         }
@@ -254,7 +255,7 @@ pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     }
 }
 
-/// Requires booleans or integers if the type is known.
+/// Requires a boolean or integer type, if the type is known.
 pub(super) fn is_whole(what: &str, given: ElementType) -> Result<(), OpError> {
     match given {
         ElementType::Boolean | ElementType::Dynamic => Ok(()),

@@ -1,7 +1,7 @@
 //! Outputs of a Loop with zero iterations, in runs and in inference.
 //!
-//! An output that is concatenated from parts has size 0 on its axis. Every other dim has the size that it has
-//! in the body, if that is a constant or the size of an input; otherwise it is 0, as in the OpenVINO runtime.
+//! An output concatenated from parts has size 0 on the axis of concatenation. Its other dims are computed as
+//! in the body if they depend only on sizes of inputs; otherwise they are 0, as in the OpenVINO runtime.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::port_map::{Cut, PortMap};
 use super::symbol_map::SymbolMap;
 use crate::{Graph, Infer, OpError, normalize_axis};
 
-/// Maps each symbol of the body that is the size of an input to the port and the axis of that input. A state
-/// is included only if every iteration keeps its size; otherwise its symbol is not the initial size.
+/// Maps each symbol of the body that is the size of an input to the port and the axis of that input. For a
+/// state, this requires that every iteration keeps the size; otherwise the symbol is not the initial size.
 pub(super) fn input_sizes(body: &Graph, map: &PortMap) -> HashMap<SymbolId, (usize, usize)> {
     let parameters: Vec<_> = body.parameters().collect();
     let results: Vec<_> = body.results().collect();

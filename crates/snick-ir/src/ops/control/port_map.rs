@@ -16,7 +16,7 @@ pub struct PortMap {
 /// A link between a port of the op and a Parameter or Result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortLink {
-    /// Index of the op's input or output; `None` for a value that is internal to the op.
+    /// Index of the op's input or output; `None` for a value that the op itself provides or reads.
     pub external: Option<usize>,
     /// Index of the body's Parameter or Result.
     pub internal: usize,
@@ -78,7 +78,7 @@ impl PortLink {
         Self { cut: Some(Cut::each(axis)), ..Self::whole(external, internal) }
     }
 
-    /// A value that is internal to the op.
+    /// A value that the op itself provides or reads.
     pub fn inner(internal: usize, purpose: Purpose) -> Self {
         Self { external: None, internal, cut: None, purpose: Some(purpose) }
     }

@@ -31,8 +31,8 @@ pub(super) struct State {
     dims: Option<Vec<Slot>>,
     /// The assumption about each element, if the elements are known.
     elements: Option<Vec<Slot>>,
-    /// Whether the state keeps its initial value, if that is a constant too large for its elements to be
-    /// tracked.
+    /// Whether the state is assumed to keep its known initial value. Only for values without tracked
+    /// elements: large tensors and floating-point tensors.
     keeps_constant: bool,
     /// Whether sizes are tracked as expressions in the iteration number, rather than only as intervals.
     counts_sizes: bool,
@@ -55,8 +55,9 @@ enum Slot {
 impl State {
     /// A state that is assumed to keep its initial value.
     ///
-    /// For a TensorIterator, sizes are only intervals: if they are static, the OpenVINO runtime uses the
-    /// sizes of the first iteration throughout, and the intervals include those sizes.
+    /// For a TensorIterator, sizes that change between iterations are inferred as intervals, not as
+    /// expressions in the iteration number. If the sizes are static, the OpenVINO runtime uses the sizes of
+    /// the first iteration in every iteration; the intervals include these.
     pub(super) fn new(kind: SubGraphKind, parameter: usize, result: usize, initial: Fact) -> Self {
         let dims = initial.shape.dims().map(|dims| vec![Slot::Stays; dims.len()]);
         let elements = initial.elements().map(|elements| vec![Slot::Stays; elements.len()]);
@@ -91,8 +92,8 @@ impl State {
         }
     }
 
-    /// Drops assumptions that one iteration contradicts: `assumed` is the fact before it, `next` after it.
-    /// Returns whether any was dropped.
+    /// Drops assumptions that one iteration contradicts. `assumed` is the fact of the state before the
+    /// iteration, `next` the fact after it. Returns whether any assumption was dropped.
     pub(super) fn drop_contradicted(&mut self, assumed: &Fact, next: &Fact, symbols: &mut Symbols) -> bool {
         let mut changed = false;
         if self.element_type != next.element_type && self.element_type != ElementType::Dynamic {

@@ -136,7 +136,7 @@ impl SubGraph {
     }
 }
 
-/// Rejects a port map with duplicate entries.
+/// Marks an entry of a port map as present. Fails if it already is, because entries must be unique.
 fn once(is_there: &mut bool, what: &str, number: usize) -> Result<(), OpError> {
     match std::mem::replace(is_there, true) {
         true => Err(OpError::mismatch(format!("{what} {number}"), "in the port map twice", "one entry")),

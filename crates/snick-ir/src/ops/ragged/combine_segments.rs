@@ -9,9 +9,10 @@ use super::rows::{Room, RowWriter, Rows, data_fact, expect_vector, infer_rows, r
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Concatenates the rows of several ragged tensors, each given by three inputs. Outputs 0 to 2 are the
-    /// result. Outputs 3 to 5 label each element with the id of its source tensor; the last input lists the
-    /// id of each tensor. A tensor with one row is repeated.
+    /// Concatenates the rows of several ragged tensors, each given by three inputs: start offsets, end
+    /// offsets and data. Outputs 0 to 2 are the result. Outputs 3 to 5 label each element with the id of its
+    /// source tensor; the last input lists the id of each tensor. A tensor with a single row adds that row to
+    /// every row of the result.
     #[op("CombineSegments", since = [1], inputs = Arity::at_least(4), traits = [PURE], name = only_extension())]
     pub struct CombineSegments;
 }

@@ -6,9 +6,9 @@ use super::rows::{RowWriter, Rows, expect_vector, infer_rows, row_facts};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Truncates the rows of one ragged tensor or of a pair, each given by three inputs. The next inputs are
-    /// the maximum length; the side to cut, `left` or `right`; and, for a pair, which rows to cut:
-    /// `only_first`, `only_second`, or `longest_first` for both.
+    /// Truncates the rows of one ragged tensor or of a pair, each given by three inputs: start offsets, end
+    /// offsets and data. The next inputs are the maximum length; the side to cut, `left` or `right`; and
+    /// which rows of a pair to cut: `only_first`, `only_second`, or `longest_first` for both.
     #[op(
         "Truncate", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = only_extension()
     )]

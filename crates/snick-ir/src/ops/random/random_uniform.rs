@@ -21,8 +21,8 @@ op! {
         pub op_seed: i64 = 0,
         /// Seed of the model.
         pub global_seed: i64 = 0,
-        /// The framework whose random number generator is used; written since opset 14. Only TensorFlow's can
-        /// be evaluated.
+        /// The framework whose random number generator is used; written since opset 14. Only TensorFlow's
+        /// generator can be evaluated.
         pub alignment: Option<RandomAlignment> = None,
     }
 }

@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::cell::{Cell, CellKind};
 use crate::OpError;
 
-/// Inputs of a sequence, each with an axis of directions.
+/// Inputs of a sequence. The states and the weights have an axis of directions.
 pub struct Unroll<'a> {
     /// X, `[batch, steps, input]`.
     pub x: &'a Tensor,
@@ -110,8 +110,8 @@ impl Walk<'_> {
         Some(if self.reversed { length - 1 - step } else { step })
     }
 
-    /// Runs all steps on `states`, each `[batch, hidden]`. After each step, calls `show` with the sequence,
-    /// the position and H.
+    /// Runs all steps on `states`, each `[batch, hidden]`. After each step, calls `show` for each sequence
+    /// that has not ended, with its index, the position and H.
     fn run(
         &self,
         stepper: &mut Stepper,

@@ -115,8 +115,8 @@ impl Reduce {
         };
         match count {
             Some(0) => Shape::ranked(dims.iter().cloned()),
-            // Removing one axis moves the following axes up. (Several axes may include duplicates, so the
-            // output rank is unknown.)
+            // Removing one axis shifts the later axes by one. (A list of several axes may contain duplicates,
+            // so the output rank is unknown.)
             Some(1) => {
                 let either = |pair: &[SymExpr]| match pair {
                     [here, next] if here != next => {

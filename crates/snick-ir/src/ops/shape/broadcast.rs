@@ -109,7 +109,7 @@ impl Broadcast {
         }
     }
 
-    /// The mode, including the default; `None` becomes `Explicit`.
+    /// The mode, with the default filled in and `None` replaced by `Explicit`.
     pub fn mode(&self) -> BroadcastMode {
         match self.mode {
             Some(BroadcastMode::None) => BroadcastMode::Explicit,

@@ -81,7 +81,7 @@ impl ReadValue {
         Ok(Facts::from(Fact::new(element_type, shape)))
     }
 
-    /// Keeps the parts of `values` that the variable does not declare.
+    /// The properties in `values` that the variable does not declare itself.
     pub(crate) fn undeclared(&self, values: VariableValues) -> VariableValues {
         let declares_type = self.variable_type != Some(ElementType::Dynamic);
         let declares_rank = self.variable_shape != Some(ShapeSpec::Unranked);

@@ -1,4 +1,4 @@
-//! Rows of pieces, which are parts of input texts that share their bytes.
+//! Rows of pieces. A piece is a part of an input text and shares the bytes of that text.
 
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use snick_shape::Shape;
 use crate::ops::strings::texts::{expect_bytes, text_facts};
 use crate::{Facts, Infer, OpError};
 
-/// The facts of the output texts, one for each row of input 1. Input 0 is the model file.
+/// The facts of the output texts, one for each row of input 1. Input 0 is the content of the model file.
 pub(super) fn infer_detokenized(cx: &mut Infer) -> Result<Facts, OpError> {
     expect_bytes(cx, 0)?;
     cx.expect_index(1)?;

@@ -4,8 +4,8 @@ use super::detokenize::infer_detokenized;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Detokenizes rows of tokens (input 1) with a SentencePiece model, whose file is input 0. Tokens beyond
-    /// the vocabulary are skipped.
+    /// Detokenizes rows of tokens (input 1) with a SentencePiece model (input 0, the content of the model
+    /// file). Tokens beyond the vocabulary are skipped.
     #[op(
         "SentencepieceDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
         name = only_extension()

@@ -4,9 +4,9 @@ use super::detokenize::infer_detokenized;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// For each row of tokens (input 1), concatenates the tokens' entries in the vocabulary of a
-    /// SentencePiece model, whose file is input 0. Byte tokens are decoded, but the marks for spaces are
-    /// kept.
+    /// Concatenates the vocabulary entries of each row of tokens (input 1). The vocabulary belongs to a
+    /// SentencePiece model (input 0, the content of the model file). Byte tokens are decoded, but the marks
+    /// for spaces are kept.
     #[op(
         "SentencepieceStreamDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
         name = only_extension()

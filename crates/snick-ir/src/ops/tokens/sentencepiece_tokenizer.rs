@@ -7,9 +7,10 @@ use crate::ops::strings::texts::{expect_bytes, infer_texts};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Tokenizes texts with a SentencePiece model, whose file is input 0. The texts are input 1, or three
-    /// inputs with start offsets, end offsets and bytes. Four more inputs may hold special tokens and their
-    /// ids. Outputs: the row and column of each token, the tokens, and the number of rows and columns.
+    /// Tokenizes texts with a SentencePiece model (input 0, the content of the model file). The texts are
+    /// input 1, or three inputs with start offsets, end offsets and bytes. Four more inputs may hold special
+    /// tokens and their ids. Outputs: the row and column of each token, the tokens, and the number of rows
+    /// and columns.
     #[op(
         "SentencepieceTokenizer", since = [1], inputs = Arity::between(2, 8), traits = [PURE],
         name = only_extension()

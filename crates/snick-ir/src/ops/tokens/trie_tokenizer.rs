@@ -4,8 +4,8 @@ use super::vocabulary::infer_tokens;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Tokenizes ragged texts (inputs 0 to 4) by the longest match in the vocabulary (inputs 5 to 7), whose
-    /// ids are input 8.
+    /// Tokenizes ragged texts (inputs 0 to 4) by the longest match in the vocabulary (inputs 5 to 7). Input 8
+    /// holds the ids of the vocabulary entries.
     #[op(
         "TrieTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
     )]

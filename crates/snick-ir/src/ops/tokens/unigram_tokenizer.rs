@@ -12,7 +12,7 @@ op! {
     pub struct UnigramTokenizer {
         /// Written by converters; ignored, since the vocabulary contains the byte tokens.
         pub byte_fallback: bool = false,
-        /// The token for unknown characters.
+        /// The id of the token for unknown characters.
         pub unk_token_id: i64 = 0,
         /// Written by converters; ignored, since adjacent unknown tokens are always merged.
         pub fuse_unk: bool = false,

@@ -75,7 +75,7 @@ mod kernel {
     }
 
     impl TokenWriter {
-        /// The tokens, for appending; checks the memory limit for `more` of them first.
+        /// The tokens so far, for appending up to `more` tokens. Checks the memory limit for these first.
         pub fn tokens(&mut self, more: usize) -> Result<&mut Vec<i32>, OpError> {
             let count = self.tokens.len().saturating_add(more);
             self.room.expect(count.saturating_mul(size_of::<i32>()))?;
@@ -97,8 +97,8 @@ mod kernel {
         }
     }
 
-    /// Tokenizes rows of texts; `encode` appends the tokens of a text: at most as many as the text has bytes,
-    /// plus one.
+    /// Tokenizes rows of texts. `encode` appends the tokens of a text, at most one more than the text has
+    /// bytes.
     pub(in super::super) fn tokenize(
         inputs: &[Tensor],
         mut encode: impl FnMut(&[u8], &mut Vec<i32>),
