@@ -53,8 +53,8 @@ impl GraphBuilder<'_> {
         self.broadcast_to(x, sizes)
     }
 
-    /// Broadcasts `x` and sizes computed by the graph to each other: an axis that has size 1 in `x` or in
-    /// `sizes` takes the size of the other.
+    /// Broadcasts `x` in both directions with sizes computed by the graph: where `x` or `sizes` has size 1,
+    /// the output takes the size of the other.
     pub fn broadcast_both(&mut self, x: Value, sizes: Value) -> Result<Value, OpError> {
         self.add_op(
             Broadcast { mode: Some(BroadcastMode::Bidirectional), ..Broadcast::default() },

@@ -258,8 +258,8 @@ impl Worklist {
         }
     }
 
-    /// Queues the nodes added by a replacement of `root` first. Redirected readers, and nodes that have
-    /// become the only reader of another node, come last.
+    /// Puts the nodes added by a replacement of `root` at the front of the queue. Redirected readers, and
+    /// nodes that have become the only reader of another node, go to the back.
     fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) {
         let alone = self.liveness.update(graph, root, committed);
         committed.moved.iter().for_each(|&(reader, _)| self.push_back(reader));
@@ -303,7 +303,7 @@ fn judge(
     }
 }
 
-/// Checks that each value of a replacement is for an existing output, exists in the graph, and does not
+/// Checks that each value of a replacement replaces an existing output, exists in the graph, and does not
 /// depend on the replaced node.
 fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     let (graph, root) = (patch.graph(), patch.root);
