@@ -6,7 +6,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use snick_tensor::{ElementType, Tensor, TensorError};
 
-/// Views of one image-like tensor, by the way they walk memory.
+/// Views of one image-like tensor, one for each kind of memory access pattern.
 fn views(image: &Tensor) -> Result<Vec<(&'static str, Tensor)>, TensorError> {
     let [batch, channels, rows, columns] = [1, 64, 224, 224];
     Ok(vec![

@@ -1,7 +1,8 @@
 //! Memory for computed elements, and a pool that recycles it.
 //!
 //! Fresh memory is expensive: the system clears each page on first access, which costs more than many
-//! kernels. So repeated runs of a model share a [`Pool`], in which layers reuse the memory that others drop.
+//! kernels. Repeated runs of a model therefore share a [`Pool`]: a layer reuses memory that earlier layers
+//! have dropped.
 
 mod memory;
 
@@ -18,18 +19,19 @@ use crate::TensorError;
 /// Buffers of fewer bytes come from the allocator instead of the pool.
 const SMALL: usize = 1 << 15;
 
-/// A buffer is reused only for requests of at least this fraction of its size, so that a small tensor does
-/// not occupy the memory of a large one.
+/// A buffer is reused only for requests of at least `1 / LEAST_SHARE` of its size, so that a small tensor
+/// does not occupy the memory of a large one.
 const LEAST_SHARE: usize = 4;
 
-/// Oversized buffers are reused only while the occupied memory stays below this fraction of the limit.
+/// A buffer larger than the request is reused only while the occupied memory stays below `1 / SPARE_SHARE` of
+/// the limit.
 const SPARE_SHARE: usize = 2;
 
 /// A pool of unused buffers.
 ///
-/// Memory taken inside [`Pool::scope`] returns to the pool when its last owner drops it, on any thread. Every
-/// run of a model requests the same sizes, but at different times. The pool keeps up to three times the peak,
-/// so that most runs need no fresh memory.
+/// Memory taken inside [`Pool::scope`] returns to the pool when its last owner drops it, on any thread. All
+/// runs of a model request the same sizes, but the order of requests and releases varies. The pool therefore
+/// keeps up to three times the peak of the memory in use, so that most runs need no fresh memory.
 #[derive(Default, Debug)]
 pub struct Pool {
     stock: Mutex<Stock>,
@@ -43,7 +45,8 @@ const KEPT: usize = 3;
 struct Stock {
     /// Unused buffers, oldest first.
     free: Vec<Memory>,
-    /// Requested words. The limit applies to these, because it must not depend on which buffers are free.
+    /// Words requested for tensors. The limit applies to this number and not to `occupied`, because the
+    /// outcome of a run must not depend on which buffers are free.
     in_use: usize,
     /// Words requested as scratch memory, which grow with the number of threads that compute a layer.
     scratch: usize,
@@ -54,7 +57,8 @@ struct Stock {
 }
 
 impl Stock {
-    /// The smallest buffer of at least `words`, unless it is much larger or memory is short.
+    /// Takes the smallest free buffer of at least `words`. `None` if all such buffers are much larger
+    /// ([`LEAST_SHARE`]) or too large for the remaining memory ([`SPARE_SHARE`]).
     fn recycled(&mut self, words: usize, limit: usize) -> Option<Memory> {
         let most = words.max((limit / SPARE_SHARE).saturating_sub(self.occupied));
         let fits = |(_, buffer): &(usize, &Memory)| {
@@ -187,8 +191,8 @@ impl Pool {
         bytes < SMALL || CURRENT.with_borrow(|current| current.as_ref().is_none_or(fits))
     }
 
-    /// Takes memory of at least the requested size, with unspecified contents. An error if more than `limit`
-    /// words would be in use.
+    /// Takes memory of at least the requested size, with unspecified contents. Returns an error if more than
+    /// `limit` words would be in use; scratch memory does not count.
     fn take(&self, asked: Asked, limit: usize) -> Result<Memory, TensorError> {
         let bytes = asked.words.saturating_mul(size_of::<u64>());
         let mut stock = self.stock();
@@ -294,7 +298,7 @@ impl<T: Pod> Buffer<T> {
         })
     }
 
-    /// [`Buffer::any`] for results that cannot fail. Aborts if memory runs out, like a vector.
+    /// [`Buffer::any`] for functions that cannot return an error. Aborts if memory runs out, like a vector.
     pub fn any_or_abort(len: usize) -> Self {
         Self::any(len).unwrap_or_else(|_| Self::of_heap(len))
     }
@@ -469,7 +473,7 @@ mod tests {
         assert_eq!(taken(&pool), [1 << 15, 1 << 16]);
         drop(half);
         assert_eq!(taken(&pool), [0, 0]);
-        // Memory is short, or the free buffer is much larger.
+        // The free buffer exceeds half of the limit, then it is much larger than the request.
         assert_eq!(take(1 << 15, 1 << 19).words.len(), 1 << 15);
         assert_eq!(take(1 << 12, 1 << 30).words.len(), 1 << 12);
     }

@@ -41,7 +41,8 @@ impl Wide {
     }
 }
 
-/// Decodes the elements `range` of packed `bytes`, and appends them to `wide`, chosen by [`Wide::for_type`].
+/// Decodes the elements `range` of packed `bytes` and appends them to `wide`, whose variant must be that of
+/// [`Wide::for_type`].
 pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &mut Wide) {
     macro_rules! each {
         ($out:expr, $rust:ty, $size:literal, $x:ident => $value:expr) => {{
@@ -96,7 +97,8 @@ trait Source: Copy {
     fn float(self) -> f64;
     /// The value as an `f32`, rounded directly: going through `f64` would round integers twice.
     fn float32(self) -> f32;
-    /// The low 64 bits of an integer. Floats truncate; see [`Tensor::cast`] for out-of-range values.
+    /// The value as an integer, of which the integer type `et` keeps the low bits. Floats truncate; see
+    /// [`Tensor::cast`] for out-of-range values.
     fn bits(self, et: ElementType) -> u64;
 }
 
@@ -187,11 +189,12 @@ fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u
 impl Tensor {
     /// Converts elements by the rules of `Convert-1`:
     ///
-    /// - Integers to narrower integers wrap.
-    /// - Floats to `i64` and `u32`, and negative floats to `u64`, truncate to an `i64`, which saturates and
-    ///   maps `NaN` to 0, then wrap. Other floats to `u64` truncate and saturate.
-    /// - Floats to other integers truncate to an `i32`, which maps out-of-range values to `i32::MIN` as on
-    ///   most processors and in the OpenVINO runtime, then wrap.
+    /// - Integer to integer: wraps.
+    /// - Float to `i64`: truncates and saturates; `NaN` becomes 0.
+    /// - Float to `u32`: converts to `i64`, then wraps.
+    /// - Float to `u64`: truncates and saturates if positive. Otherwise converts to `i64`, then wraps.
+    /// - Float to any other integer: truncates to `i32`, then wraps. Values outside the range of `i32` become
+    ///   `i32::MIN` first, as on most processors and in the OpenVINO runtime.
     /// - Conversion to `boolean` means "not zero".
     /// - Conversion to a float rounds once, to nearest even. Only `f8e5m2` is rounded twice, because OpenVINO
     ///   converts to it through `f16`.

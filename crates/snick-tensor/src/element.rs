@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use crate::ElementType;
 
-/// A Rust type with exactly the memory representation of an [`ElementType`]; `bool` is `boolean`.
+/// A Rust type with exactly the memory representation of an [`ElementType`]; `bool` represents `boolean`.
 ///
 /// ```
 /// use snick_tensor::{Element, ElementType, Tensor, TensorError};
@@ -24,7 +24,8 @@ pub trait Element:
     /// The element type.
     const TYPE: ElementType;
 
-    /// Copies elements from bytes, which need not be aligned; `None` if they are invalid in this type.
+    /// Copies elements from bytes, which need not be aligned. `None` if the bytes are not valid elements of
+    /// this type.
     #[doc(hidden)]
     fn copied(bytes: &[u8]) -> Option<Vec<Self>>;
 }

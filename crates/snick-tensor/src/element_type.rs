@@ -26,11 +26,13 @@ pub enum ElementType {
     U1,
     /// Two bits, low bits of a byte first.
     U2,
-    /// Three bits, split: eight elements in three bytes, two with the low bits and one with the high bits.
+    /// Three bits. Three bytes hold eight elements: the first two their two low bits, the third their high
+    /// bit.
     U3,
     /// Four bits, low nibble first.
     U4,
-    /// Six bits, split: four elements in three bytes, two with the low bits and one with the high bits.
+    /// Six bits. Three bytes hold four elements: the first two their four low bits, the third their two high
+    /// bits.
     U6,
     /// Unsigned, 8 bits.
     U8,
@@ -58,7 +60,7 @@ pub enum ElementType {
     F32,
     /// IEEE 754 binary64.
     F64,
-    /// The 4-bit normal float of QLoRA: an index into sixteen levels.
+    /// The 4-bit normal float of QLoRA: an index into a table of sixteen values, low nibble first.
     NF4,
     /// 8-bit float, 4 exponent and 3 mantissa bits, no infinities (OCP E4M3).
     F8E4M3,
@@ -160,7 +162,7 @@ impl ElementType {
         matches!(self, F16 | BF16 | F32 | F64 | NF4 | F8E4M3 | F8E5M2 | F8E8M0 | F4E2M1)
     }
 
-    /// Whether this is `f16` or `bf16`, which are computed in `f32`.
+    /// Whether this is `f16` or `bf16`. Kernels compute both in `f32`.
     pub const fn is_half(self) -> bool {
         matches!(self, F16 | BF16)
     }
@@ -196,8 +198,8 @@ impl ElementType {
         })
     }
 
-    /// [`integer_range`](Self::integer_range) in floats. The upper end of `u64` does not saturate; 64-bit
-    /// ends are rounded.
+    /// [`integer_range`](Self::integer_range) as floats, in which the upper end of `u64` does not saturate.
+    /// The ends of 64-bit types are rounded.
     pub const fn integer_range_f64(self) -> Option<(f64, f64)> {
         match (self, self.integer_range()) {
             (U64, _) => Some((0.0, u64::MAX as f64)),

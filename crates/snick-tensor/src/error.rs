@@ -18,7 +18,7 @@ impl<T: Display> Display for Listed<'_, T> {
     }
 }
 
-/// The reason why a tensor operation failed. It names no location: the caller adds the layer.
+/// The reason why a tensor operation failed. The message does not name the layer; the caller adds it.
 ///
 /// ```
 /// use snick_tensor::Tensor;
@@ -53,7 +53,7 @@ pub enum TensorError {
     ElementCount { dims: Box<[usize]>, found: usize },
     #[error("the elements are not packed and aligned in memory; call `contiguous` first")]
     NotContiguous,
-    /// For example, a tensor over the bytes of a file may contain other values.
+    /// Only bytes from outside, such as those of a file, can have values other than 0 and 1.
     #[error("a boolean element is neither 0 nor 1; read the elements with `to_bools`")]
     NotBoolean,
     #[error("axis {axis} is out of range for rank {rank}")]

@@ -17,7 +17,8 @@ pub(crate) struct Layout {
     pub strides: Strides,
 }
 
-/// The product of dims, if it is below `isize::MAX`. A zero makes it zero, even if the others would overflow.
+/// The product of dims, if it is below `isize::MAX`. If any dim is 0, the product is 0 even if the other dims
+/// would overflow.
 pub(crate) fn checked_len(dims: &[usize]) -> Option<usize> {
     if dims.contains(&0) {
         return Some(0);
@@ -273,7 +274,7 @@ pub(crate) struct Offsets<'a> {
     strides: &'a [isize],
     index: Dims,
     next: Option<usize>,
-    /// The last axis, which takes most steps.
+    /// The last axis. It is stored separately because most steps go along it.
     last_dim: usize,
     last_stride: isize,
     /// Remaining indices of the last axis.
@@ -289,7 +290,7 @@ impl<'a> Offsets<'a> {
         Offsets { dims, strides, index, next, last_dim, last_stride, last_left: last_dim }
     }
 
-    /// Skips to offset number `count`, if none has been taken yet.
+    /// Skips the first `count` offsets. Must be called before the first call of `next`.
     pub fn skip_to(&mut self, count: usize) {
         let Some(start) = self.next else { return };
         let (mut rest, last) = (count / self.last_dim, count % self.last_dim);

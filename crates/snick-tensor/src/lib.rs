@@ -14,8 +14,8 @@
 //! assert_eq!(matrix.transposed().to_i64_vec()?, [1, 4, 2, 5, 3, 6]);
 //! # Ok::<(), snick_tensor::TensorError>(())
 //! ```
-// Without the feature `kernels`, helpers that only kernels use are dead code. They are next to the code that
-// they belong to (buffers, layouts, vectors); about 20 separate attributes would be longer.
+// Without the feature `kernels`, about 20 helpers of buffers, layouts and vectors are dead code. A single
+// attribute is shorter than one for each of them.
 #![cfg_attr(not(feature = "kernels"), allow(dead_code))]
 
 #[cfg(target_endian = "big")]

@@ -15,7 +15,7 @@ pub(crate) enum Purpose {
     Right,
     /// The filters of a convolution as a left operand, packed.
     Filters,
-    /// The filters of a convolution as a right operand, packed: for few windows.
+    /// The filters of a convolution as a right operand, packed. Used for convolutions with few windows.
     FilterColumns,
     /// The filters of a Winograd convolution, transformed.
     TransformedFilters,
@@ -38,7 +38,7 @@ pub(crate) struct Memo {
 struct DerivedTensor {
     purpose: Purpose,
     layout: Layout,
-    /// `None` after the first request.
+    /// `None` until the second request.
     value: Option<Arc<dyn Any + Send + Sync>>,
 }
 

@@ -40,7 +40,8 @@ impl Bits {
     }
 }
 
-/// The bits of element `index`: the low part and, for split types, the high part and the width below it.
+/// The bits of element `index`: the low part and, for split types, the high part with the width of the low
+/// part.
 fn locate(et: ElementType, index: usize) -> (Bits, Option<(Bits, u32)>) {
     match et {
         U1 => (Bits::from_high(0, index, 1), None),

@@ -70,7 +70,7 @@ impl Format {
                 high = middle;
             }
         }
-        // The step after the largest code is as wide as the one before it.
+        // `low + 1` may exceed the largest code. Its magnitude then continues the series of finite values.
         let above = self.magnitude(low + 1);
         let (down, up) = (magnitude - self.magnitude(low), above - magnitude);
         let code = if down < up || (down == up && low % 2 == 0) { low } else { low + 1 };
@@ -112,8 +112,8 @@ fn decode(et: ElementType, code: u8) -> f64 {
     }
 }
 
-/// The code nearest to a value, with ties to even. Values that are too large become infinity in `f8e5m2` and
-/// `NaN` in `f8e4m3`; the other types saturate.
+/// The code nearest to a value, with ties to the even code; in `nf4`, ties go to the lower value. Values that
+/// are too large become infinity in `f8e5m2` and `NaN` in `f8e4m3`; the other types saturate.
 pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
     // OpenVINO converts to f8e5m2 through f16, which rounds twice.
     let value = if et == F8E5M2 { half::f16::from_f64(value).to_f64() } else { value };

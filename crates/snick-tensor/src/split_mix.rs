@@ -18,7 +18,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which should be small.
+    /// A number below `n`. The distribution is uniform only if `n` is far below 2^32.
     pub fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 32) % n.max(1)
     }

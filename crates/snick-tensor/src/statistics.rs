@@ -59,7 +59,7 @@ impl Statistics {
 /// Numbers processed in parallel.
 const LANES: usize = 8;
 
-/// Partial results, with one lane for every [`LANES`]th number.
+/// Partial results: lane `i` covers elements `i`, `i + LANES`, `i + 2 * LANES` and so on of each block.
 struct Tally {
     min: [f64; LANES],
     max: [f64; LANES],

@@ -53,7 +53,8 @@ trait Owner: Send + Sync {
     }
 }
 
-/// Keeps the element type of a vector, and so its alignment: reading it needs no copy.
+/// A vector of elements. It keeps their type, and thus their alignment, so that they can be read without a
+/// copy.
 struct Heap<T> {
     values: Vec<T>,
     _charge: Charge,
@@ -84,7 +85,7 @@ impl<T: AsRef<[u8]> + Send + Sync> Owner for Foreign<T> {
     }
 }
 
-/// Bytes that kernels read repeatedly, with a cache.
+/// Bytes that kernels read repeatedly, with a cache of derived data.
 struct Kept {
     bytes: Storage,
     memo: Memo,
@@ -196,7 +197,7 @@ impl Storage {
         self.owner.file().map(|_| self.offset)
     }
 
-    /// The mapped file that contains the window, with the path used to open it.
+    /// The path of the mapped file that contains the window, as passed to [`Storage::map`].
     pub fn file(&self) -> Option<&Path> {
         self.owner.file()
     }

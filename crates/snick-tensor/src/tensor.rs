@@ -25,10 +25,10 @@ use crate::{Element, ElementType, Storage, TensorError};
 /// kernel packs it.
 pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 
-/// Dims and strides (in elements) over a storage. Slices with any step are views created in O(rank), and so
-/// are clones. Elements are immutable.
+/// Dims and strides (in elements) over a storage. Clones, and slices with any step, share the storage and are
+/// created in O(rank). Elements are immutable.
 ///
-/// Elements are created and read as their Rust type in memory (see [`Element`]); `boolean` as `bool`.
+/// Elements are written and read as the Rust type with the same memory representation (see [`Element`]).
 ///
 /// String tensors store 4-byte indices into a shared table of strings, so kernels that only move elements
 /// also work for strings.
@@ -130,7 +130,8 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// A tensor whose bits are all zero: 0, `false` or empty strings.
+    /// A tensor whose bits are all zero: 0, `false` or empty strings. In `nf4`, these bits represent -1; in
+    /// `f8e8m0`, they represent 2^-127.
     ///
     /// # Errors
     /// [`TensorError::TooLarge`], [`TensorError::OutOfMemory`].
@@ -384,7 +385,7 @@ impl Tensor {
     /// Broadcasts as in numpy: aligns dims at the right, and repeats new axes and axes of size 1 (stride 0).
     ///
     /// # Errors
-    /// [`TensorError::ShapeMismatch`]; [`TensorError::TooLarge`] if the packed result would be.
+    /// [`TensorError::ShapeMismatch`]; [`TensorError::TooLarge`] if the packed result would be too large.
     pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
         stored_bytes(self.element_type, dims)?;
         Ok(self.with_layout(self.layout.broadcast_to(dims)?))
@@ -424,8 +425,8 @@ impl Tensor {
         }
     }
 
-    /// Packs the elements in row-major order, aligned for [`Tensor::as_slice`]. Returns a clone if they
-    /// already are. Constants in a mapped file may be unaligned.
+    /// Packs the elements in row-major order, aligned for [`Tensor::as_slice`]. Returns a clone if the
+    /// elements are already packed and aligned. Constants in a mapped file may be unaligned.
     ///
     /// ```
     /// use snick_tensor::{ElementType, Storage, Tensor};

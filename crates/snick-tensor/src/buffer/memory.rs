@@ -7,7 +7,8 @@ use bytemuck::allocation::try_zeroed_vec;
 /// Zeroed words, on the heap or, for large buffers, in separately mapped pages.
 ///
 /// Mapped pages are huge pages if the system supports them. With 4 KiB pages, a model that uses hundreds of
-/// megabytes spends a tenth of its time on address translation, and the system as much on clearing pages.
+/// megabytes spends a tenth of its time on address translation, and another tenth in the system, which clears
+/// the pages.
 ///
 /// Both kinds are aligned to a cache line, so that a vector as long as a line never straddles two lines.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl Memory {
         try_zeroed_vec(all).map(|all| Self::of_heap(all, words))
     }
 
-    /// Aligns `words` of heap memory, which has an extra cache line to allow for that.
+    /// Aligns `words` words of heap memory. `all` has a spare cache line, so that an aligned range fits.
     fn of_heap(all: Vec<u64>, words: usize) -> Self {
         let first = all.as_ptr().align_offset(LINE).min(all.len() - words);
         Self::Heap { words: all, used: first..first + words }

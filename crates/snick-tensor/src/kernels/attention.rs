@@ -6,9 +6,9 @@
 //! **Loop nest**, outer to inner: batch and heads; blocks of [`QUERIES`] queries. Each block computes the
 //! product with the keys, the softmax, and the product with the values.
 //!
-//! **Layout.** Scores are stored transposed: the queries of a block are adjacent for each key. So vectors run
-//! over queries, and softmax writes its weights directly as packed tiles. Both products are
-//! [`gemm`](crate::kernels::gemm). Keys and values are packed once per head; weights are never copied.
+//! **Layout.** Scores are stored transposed: the queries of a block are adjacent for each key. Softmax
+//! therefore vectorises over queries and writes its weights directly as packed tiles, which are never copied.
+//! Both products are [`gemm`](crate::kernels::gemm). Keys and values are packed once per head.
 //!
 //! **Threads.** Each thread computes some heads.
 
@@ -44,8 +44,8 @@ pub fn attention(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor,
 const QUERIES: usize = 2 * WHOLE;
 
 /// The smallest number of queries that is a multiple of the tile height and the vector length on every
-/// instruction set. Blocks do not pay for fewer queries. For more, calling the three kernels in sequence took
-/// about 1.4 to 1.7 times as long on four shapes.
+/// instruction set. Blocks are used only for more queries than this: on four such shapes, calling the three
+/// kernels in sequence took about 1.4 to 1.7 times as long.
 const WHOLE: usize = 48;
 
 /// Whether blocks are faster: for `f32` tensors with equal batches whose products would be tiled.
@@ -156,7 +156,7 @@ fn exponentials<I: Instructions>(scores: &mut [f32], row_len: usize, first: usiz
     }
     let mut sums = [[0.0; LANES]; PARTS];
     for (i, rows) in scores.chunks_mut(PARTS * row_len).enumerate() {
-        // Adds an incomplete last group of keys to the last sums, in the order of `fold_in_parts`.
+        // Adds the keys of an incomplete last group to the last sums, in the same order as `fold_in_parts`.
         let others = if i > 0 { PARTS - rows.len() / row_len } else { 0 };
         for (row, sum) in rows.chunks_exact_mut(row_len).zip(&mut sums[others..]) {
             let Some(row) = row[first..].first_chunk_mut::<LANES>() else { continue };

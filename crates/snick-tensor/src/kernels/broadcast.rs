@@ -1,4 +1,4 @@
-//! Walks several tensors together with numpy broadcasting.
+//! Iterates over several tensors together, with numpy broadcasting.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub fn broadcast_dims(a: &[usize], b: &[usize]) -> Result<Dims, TensorError> {
         .collect()
 }
 
-/// The elements of a tensor and a layout to walk them. Unaligned elements are copied.
+/// The elements of a tensor and the layout in which to read them. Unaligned elements are copied.
 pub(crate) struct Strided<'a, T: Pod> {
     pub data: Cow<'a, [T]>,
     pub layout: Layout,
@@ -199,8 +199,8 @@ fn merge(layouts: &[&Layout], strides: &mut [Strides]) -> Dims {
     dims
 }
 
-/// Walks layouts with the same dims together, in row-major order. Calls `visit(starts, steps, len)` for the
-/// longest runs of constant strides.
+/// Iterates over layouts with the same dims together, in row-major order. Calls `visit(starts, steps, len)`
+/// for each of the longest possible runs in which every layout has a constant stride.
 pub(crate) fn for_each_run<const N: usize>(
     layouts: [&Layout; N],
     mut visit: impl FnMut([usize; N], [isize; N], usize),

@@ -46,8 +46,8 @@ enum ConvAlgorithm {
     DepthwisePlanes,
     /// Winograd F(2x2, 3x3): 16 multiplications for four windows instead of 36.
     Winograd,
-    /// Implicit GEMM per region of windows whose taps read the same part of the image: skips products with
-    /// padding.
+    /// Implicit GEMM for one region of windows at a time, in which the same taps read the image and all
+    /// others read padding. Skips products with padding.
     ValidRegions,
     /// A matrix product whose right operand consists of overlapping runs of phase planes.
     ImplicitGemm,
@@ -63,8 +63,8 @@ enum ConvAlgorithm {
 #[derive(Copy, Clone, Debug)]
 enum Elements {
     F32 {
-        /// Whether filters are constant, so that transforming them pays off, and contain fractions. Filters
-        /// of integers are excluded because their direct sums are exact.
+        /// Whether Winograd may be used: the filters are constant, so that transforming them pays off, and
+        /// not all weights are integers. The direct sums of integer weights are often exact.
         has_winograd_filters: bool,
         /// Whether rows of images are contiguous.
         has_contiguous_rows: bool,
@@ -74,8 +74,8 @@ enum Elements {
     Codes,
 }
 
-/// The ratios below compare the best of 25 alternating runs, with constant filters, on a busy two-core Xeon with
-/// AVX-512. They show the order of magnitude only.
+/// The ratios below compare the best of 25 alternating runs, with constant filters, on a busy two-core Xeon
+/// with AVX-512. They show the order of magnitude only.
 impl ConvAlgorithm {
     /// Up to this many windows, im2col gathers the windows of all images into one product. For 64 input and
     /// output channels and a 3x3 kernel, implicit GEMM takes 0.92 of the time of im2col with 9 windows, 1.03
@@ -87,18 +87,19 @@ impl ConvAlgorithm {
     /// with 16 filters up to 1.15.
     const MAX_DEPTHWISE_FILTERS: usize = 8;
 
-    /// As [`Self::MAX_DEPTHWISE_FILTERS`], for a single channel, which threads cannot share: three 1x9
-    /// filters take 0.57 of the time. A spectrogram with 258 filters of 256 taps was six times slower with a
-    /// depthwise algorithm.
+    /// As [`Self::MAX_DEPTHWISE_FILTERS`], for a single channel, which threads cannot share. With three 1x9
+    /// filters, a depthwise algorithm takes 0.57 of the time of implicit GEMM. A spectrogram with 258 filters
+    /// of 256 taps takes six times as long.
     const MAX_SINGLE_CHANNEL_FILTERS: usize = 3;
 
     /// The maximum size of phase planes relative to image and result, which bounds memory and time. At 18
     /// times, implicit GEMM takes 0.45 of the time of im2col; at 60 times, 5.2.
     const MAX_PLANES: usize = 8;
 
-    /// The maximum number of computed positions per window. Kernels nearly as large as their image, as in
-    /// gradients, have a few windows at the ends of long rows. At 10 positions per window, implicit GEMM
-    /// still takes 0.18 of the time of im2col.
+    /// The maximum number of computed positions per window. Positions between the rows of windows are
+    /// computed and discarded. There are many of them if a kernel is nearly as large as its image, as in
+    /// gradients: each long row then has only a few windows. At 10 positions per window, implicit GEMM still
+    /// takes 0.18 of the time of im2col.
     const MAX_POSITIONS: usize = 10;
 
     /// The minimum of `channels * filters / (channels + filters)` at which Winograd saves more than its
@@ -106,20 +107,20 @@ impl ConvAlgorithm {
     /// to 0.84 with 128 each, and 1.06 to 1.26 with 32 each.
     const WINOGRAD_MIN_MEAN: usize = 32;
 
-    /// The maximum ratio of Winograd's multiplications to implicit GEMM's. The ratio is 0.47 to 0.58 for
-    /// images of 10x10 and more, but 1.16 for 7x7 images, which fill panels only partly; there Winograd takes
-    /// 1.42 of the time with 128 channels and filters.
+    /// The maximum number of Winograd's multiplications, as a percentage of the multiplications of implicit
+    /// GEMM. It is 47 to 58 % for images of 10x10 and more, but 116 % for 7x7 images, which fill panels only
+    /// partly. For these, Winograd takes 1.42 of the time of implicit GEMM with 128 channels and filters.
     const WINOGRAD_MAX_PERCENT: usize = 66;
 
-    /// The maximum ratio of products without padding to all products. Valid regions take 1.02 of the time of
-    /// implicit GEMM at a ratio of 0.85, 0.86 at 0.71, and 0.37 at 0.45.
+    /// The maximum percentage of products whose factor is an image element rather than padding. Valid regions
+    /// take 1.02 of the time of implicit GEMM at 85 %, 0.86 at 71 %, and 0.37 at 45 %.
     const VALID_MAX_PERCENT: usize = 75;
 
     /// The minimum number of windows for applying an epilogue to pieces of the result. With 144 windows, that
     /// takes 1.00 to 1.13 of the time of a separate pass; with 576, 0.95 to 1.01; with more, 0.88 to 0.95.
     const FUSED_MIN_WINDOWS: usize = 256;
 
-    /// The sum of more products of an `i8` and a `u8` could overflow 32 bits.
+    /// The maximum number of products of an `i8` and a `u8` in a sum, so that no sum overflows 32 bits.
     const MAX_CODES_SUM: usize = 1 << 15;
 
     /// Chooses the fastest algorithm. `None` if no algorithm supports these codes: the caller then
@@ -165,7 +166,8 @@ impl ConvAlgorithm {
             .then_some(Self::QuantizedDepthwise)
     }
 
-    /// Whether phase planes consist mostly of image elements, and positions mostly of windows.
+    /// Whether the phase planes are within [`Self::MAX_PLANES`], or the image is its own plane, and the
+    /// positions are within [`Self::MAX_POSITIONS`].
     fn has_dense_planes(grid: &WindowGrid) -> bool {
         let is_dense = |len: usize| len <= Self::MAX_PLANES * grid.area().saturating_add(grid.windows());
         PlaneLayout::size(grid).is_some_and(|[len, positions]| {
@@ -542,7 +544,7 @@ mod tests {
             for view in [channels_first, backwards, fewer_lines, last_image] {
                 let before = packed_parts();
                 let found = group_convolution(&view, &filters, window).unwrap();
-                // 1x1 kernels read channels in place, so the channels are packed here.
+                // For 1x1 kernels, the image is its own phase plane, so non-contiguous channels are packed.
                 let taps = filters.dims()[3] * filters.dims()[4];
                 assert!(packed_parts() == before || taps == 1);
                 let packed = view.contiguous();

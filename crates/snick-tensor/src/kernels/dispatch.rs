@@ -54,7 +54,7 @@ fn compute_type(et: ElementType) -> ElementType {
     }
 }
 
-/// Whether elements of `et` are computed in that type.
+/// Whether kernels compute elements of `et` without converting them.
 pub(crate) fn is_computed_in(et: ElementType) -> bool {
     compute_type(et) == et
 }
@@ -144,7 +144,8 @@ fn moving_texts<K>(inputs: &[&Tensor], kernel: K) -> Result<Tensor, TensorError>
 where
     K: FnOnce(&[Tensor]) -> Result<Tensor, TensorError>,
 {
-    // A shared table stays as it is. Different tables are concatenated and their indices shifted.
+    // A table that all inputs share is reused. Different tables are concatenated, and indices are shifted
+    // accordingly.
     let mut tables: Vec<&Arc<[std::string::String]>> = Vec::new();
     let mut units = Vec::with_capacity(inputs.len());
     for input in inputs {

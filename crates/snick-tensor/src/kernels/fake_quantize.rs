@@ -51,8 +51,8 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
 /// An element type that can be quantised. Here, a range means the four ends of an input range and an output
 /// range.
 trait Quantize: PodElement {
-    /// The rule for a range. `None` unless the lower input end is below the upper end and both scale and
-    /// shift are finite.
+    /// The precomputed [`Rule`] for a range. `None` unless the lower input end is below the upper end and
+    /// both scale and shift are finite.
     fn rule(ranges: [Self; 4], steps: Self) -> Option<Rule<Self>>;
 
     /// Quantises an element by a rule.
@@ -104,7 +104,8 @@ impl Rule<f32> {
 /// The largest shift of a moderate rule.
 const MOST_SHIFT: f32 = 8192.0;
 
-/// Adding this to a smaller float rounds it to the nearest integer, ties to even.
+/// Adding this to a float in `0..2^23` rounds it to the nearest integer, ties to even, and leaves the integer
+/// in the low bits of the sum.
 const INTEGERS: f32 = (1 << 23) as f32;
 
 macro_rules! quantize {
@@ -172,7 +173,8 @@ impl<T: Quantize> Vectorised for Line<'_, T> {
     }
 }
 
-/// Packed data with a single range. Most layers are like this, many of them small.
+/// Quantises packed data with a single range, as most layers do. Many of these are small, so this function
+/// avoids the overhead of broadcasting.
 fn of_one_range<T: Quantize>(data: &Tensor, ranges: [&Tensor; 4], steps: T) -> Result<Tensor, TensorError> {
     let (x, ranges) = (data.units::<T>(), ranges.map(|range| range.units::<T>()[0]));
     let mut out = Buffer::any(x.len())?;

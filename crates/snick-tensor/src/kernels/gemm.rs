@@ -205,8 +205,8 @@ pub(crate) trait StoreTile<T>: Sync {
     /// columns.
     const HAS_COLUMNS: bool = true;
 
-    /// Stores up to [`Self::ROWS`] rows of a tile times a panel in one row of the output, or in the piece of
-    /// that row that begins at column [`TilePosition::first`].
+    /// Stores up to [`Self::ROWS`] rows of sums, the product of a tile and a panel, in one row of the output.
+    /// `out` is that row, or the piece of it that begins at column [`TilePosition::first`].
     fn store<I: Instructions>(
         &self,
         out: &mut [Self::Out],

@@ -22,9 +22,9 @@ use crate::{Dims, Element, ElementType, Tensor, TensorError};
 /// Resizes `axes` to `sizes`. `scales` determine the coordinates and may differ from the ratio of output to
 /// input size: OpenVINO uses the given scales. The caller pads.
 ///
-/// Empty tensors accept any scale. An axis whose size and scale stay the same is unchanged, regardless of the
-/// coordinate mode. Integers are computed in `f32` and rounded to nearest even; `linear` truncates them in
-/// tensors of rank 5 or more.
+/// Empty tensors accept any scale. On an axis with scale 1, or with equal input and output sizes, output
+/// coordinates are input coordinates in every coordinate mode. Integers are computed in `f32` and rounded to
+/// nearest even; `linear` truncates them in tensors of rank 5 or more.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::Argument`] if entries are missing, an input axis is empty
@@ -146,7 +146,7 @@ impl Line {
             }
             InterpolateMode::Linear => self.triangle(x, how),
             InterpolateMode::BilinearPillow => self.pillow(x, 1.0, |d| (1.0 - d.abs()).max(0.0)),
-            // Pillow always uses this slope.
+            // Pillow always uses this slope; `cube_coeff` is ignored.
             InterpolateMode::BicubicPillow => self.pillow(x, 2.0, |d| cubic(d, -0.5)),
         }
     }
@@ -174,7 +174,7 @@ impl Line {
     }
 }
 
-/// Weights that sum to 1, unless all are 0.
+/// Scales weights so that they sum to 1. Weights that sum to 0 stay unchanged.
 fn normalized(mut taps: Taps) -> Taps {
     let sum: f32 = taps.iter().map(|tap| tap.1).sum();
     if sum != 0.0 {

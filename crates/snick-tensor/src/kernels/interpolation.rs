@@ -58,7 +58,7 @@ pub struct Interpolate {
     pub coordinates: Coordinates,
     /// For [`InterpolateMode::Linear`].
     pub antialias: bool,
-    /// `a` of the cubic modes, usually -0.75 or -0.5.
+    /// The coefficient `a` of [`InterpolateMode::Cubic`], usually -0.75 or -0.5.
     pub cube_coeff: f64,
 }
 
@@ -81,7 +81,8 @@ impl Coordinates {
 }
 
 impl Nearest {
-    /// The index nearest to a coordinate of an axis that grows by `scale`. It may lie outside of the axis.
+    /// Rounds a coordinate to an index, which may lie outside the axis. `scale` is the ratio of output to
+    /// input size.
     pub fn round(self, x: f32, scale: f32) -> f32 {
         match self {
             Nearest::RoundPreferFloor if x == x.trunc() + 0.5 => x.floor(),

@@ -1,7 +1,7 @@
 //! Functions of one `f32` that the compiler can turn into vector code: no branches, no tables, no calls.
 //!
 //! Error bounds are relative, over all inputs with a normal result; tests check them. `NaN` gives `NaN`, and
-//! infinities give limits.
+//! an infinite input gives the limit of the function.
 
 use crate::kernels::vectors::{Instructions, multiply_add};
 
@@ -54,7 +54,7 @@ fn power<I: Instructions>(x: f32) -> (f32, i32) {
     (power, (shifted.to_bits() as i32).wrapping_sub(SHIFT.to_bits() as i32))
 }
 
-/// A power of two that is a normal number; infinite for 128.
+/// `2^exponent` for exponents of normal numbers, -126 to 127; infinite for 128.
 #[inline(always)]
 fn two_to(exponent: i32) -> f32 {
     f32::from_bits((exponent.wrapping_add(127) as u32) << 23)

@@ -1,7 +1,7 @@
 //! Matrix products: OpenVINO's `MatMul-1`.
 //!
 //! [`algorithm`] lists the algorithms of all matrix products, including packed weights, and chooses one. This
-//! file prepares operands, walks the batch and runs the chosen algorithm.
+//! file prepares the operands, iterates over the batch and runs the chosen algorithm.
 
 pub(crate) mod algorithm;
 mod axpy;
@@ -23,8 +23,9 @@ use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 
-/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row and a 1-D `b` a
-/// column, regardless of the transpose flags, and its axis is dropped from the result.
+/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is treated as a row and a 1-D
+/// `b` as a column, regardless of the transpose flags; the result does not contain the axis of size 1 that
+/// this adds.
 ///
 /// Transposed views and flags cost nothing. Integers wrap.
 ///

@@ -53,7 +53,7 @@ pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> 
     })
 }
 
-/// One value per column of a block, usually a single column.
+/// One value per column of a block. Most blocks have a single column.
 type Columns = SmallVec<[f64; 4]>;
 
 fn zeros(count: usize) -> Columns {

@@ -42,8 +42,8 @@ impl PoolAlgorithm {
     /// padding, so the limit bounds the work for kernels far larger than their input.
     const MAX_KERNEL: usize = 256;
 
-    /// The maximum ratio of windows, and of intermediate maxima, to input elements. Large padding creates
-    /// more windows than elements, and the error for lack of memory should come before long computations.
+    /// The maximum ratio of windows, and of intermediate maxima, to input elements. With large padding, there
+    /// are more windows than elements, and an out-of-memory error should occur before a long computation.
     const MAX_EXPANSION: usize = 4;
 
     /// Chooses by type and shape. The first two algorithms are compiled for `f32` and quantised codes only.
@@ -61,7 +61,8 @@ impl PoolAlgorithm {
     }
 }
 
-/// The maximum of each window of `input` `[N, C, spatial..]`, `NaN` if any element is; padding is ignored.
+/// The maximum of each window of `input` `[N, C, spatial..]`; `NaN` if any element is `NaN`. Padding is
+/// ignored.
 ///
 /// `outputs` is the number of windows on each axis. The caller computes it, because it depends on the
 /// rounding type of the operation.
@@ -180,9 +181,9 @@ struct Pooling {
 
 /// The elements of a window that are inside a channel.
 struct ElementsInside {
-    /// The position of the first element, the distance and the number of elements on each axis.
+    /// On each axis: the position of the first element, the distance between elements, and their number.
     axes: [(usize, usize, usize); 3],
-    /// Elements of the channel on each axis.
+    /// The size of each axis of the channel.
     sizes: [usize; 3],
     /// The number of elements including padding.
     padded: usize,

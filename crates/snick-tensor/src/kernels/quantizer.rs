@@ -175,8 +175,8 @@ fn dims_of(image: &Tensor) -> Result<&[usize; 4], TensorError> {
     image.dims().try_into().map_err(|_| refuse())
 }
 
-/// Calls `each` with the index of each part of `len` elements of the result, and the part: on all threads if
-/// there is enough work.
+/// Splits the result into parts of `len` elements and calls `each` with the index of a part and the part, on
+/// all threads if there is enough work.
 fn for_each_group<T: Send>(out: &mut [T], len: usize, each: impl Fn(usize, &mut [T]) + Send + Sync) {
     if out.len() >= MIN_SHARED {
         sharing::for_each(out.chunks_mut(len).enumerate(), |(i, part)| each(i, part));

@@ -46,7 +46,7 @@ impl BlockSizes {
         BlockSizes { part, block: BLOCK / short * short }
     }
 
-    /// The granularity at which readers of these operands can start, for a result of `len` elements.
+    /// For a result of `len` elements: readers of these operands can only skip to multiples of this number.
     pub fn unit<'a, T: Pod>(self, len: usize, readers: impl Iterator<Item = &'a RowReader<'a, T>>) -> usize {
         let unit = if self.part < len { self.part } else { self.block };
         // A reader gathers whole rows.

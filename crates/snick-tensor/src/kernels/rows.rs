@@ -10,8 +10,8 @@ use crate::{Dims, Tensor, TensorError};
 /// Accumulators per row, which stay in vector registers.
 pub(crate) const PARTS: usize = 16;
 
-/// Folds a row into [`PARTS`] accumulators: element `i` goes to accumulator `i % PARTS`. The elements of an
-/// incomplete last line go to the last accumulators.
+/// Folds a row into [`PARTS`] accumulators. Element `i` goes to accumulator `i % PARTS`, but if the row is
+/// longer than [`PARTS`], the last `row.len() % PARTS` elements go to the last accumulators.
 #[inline(always)]
 pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn(A, T) -> A) -> [A; PARTS] {
     let (lines, rest) = row.as_chunks::<PARTS>();
@@ -21,7 +21,7 @@ pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn
         parts = std::array::from_fn(|i| step(parts[i], line[i]));
     }
     match row.last_chunk::<PARTS>() {
-        // Reads a whole line at the end, skipping the elements that are folded already.
+        // Reads the last `PARTS` elements and skips those that are already folded.
         Some(line) => {
             let known = PARTS - rest.len();
             parts = std::array::from_fn(|i| if i < known { parts[i] } else { step(parts[i], line[i]) });
@@ -43,8 +43,10 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// Moves `axes` to the end. Repeated axes count once.
+    ///
     /// # Errors
-    /// [`TensorError::AxisOutOfRange`]. Repeated axes count once.
+    /// [`TensorError::AxisOutOfRange`].
     pub fn new(tensor: &Tensor, axes: &[usize]) -> Result<Self, TensorError> {
         for &axis in axes {
             tensor.layout().check_axis(axis)?;
@@ -69,8 +71,8 @@ impl Rows {
     }
 }
 
-/// A tensor as contiguous blocks of `count` lines of `inner` elements. The elements of a column differ only
-/// in the chosen axes. With `inner` 1, a block is a row.
+/// A tensor as contiguous blocks of `count` lines of `inner` elements. The indices of the elements in a
+/// column differ only along the chosen axes. With `inner` 1, a block is a row.
 pub(crate) struct Blocks {
     /// Blocks are contiguous, but may have gaps between them, so that rows of a slice are read without a
     /// copy.
@@ -86,10 +88,11 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Adjacent axes stay in place; others are moved to the end.
+    /// Views the tensor as blocks along `axes`. If the axes are not adjacent, they are moved to the end.
+    /// Repeated axes count once.
     ///
     /// # Errors
-    /// [`TensorError::AxisOutOfRange`]. Repeated axes count once.
+    /// [`TensorError::AxisOutOfRange`].
     pub fn new(tensor: &Tensor, axes: &[usize]) -> Result<Self, TensorError> {
         for &axis in axes {
             tensor.layout().check_axis(axis)?;

@@ -33,8 +33,8 @@ fn threads() -> usize {
     1
 }
 
-/// The size of the parts that `len` units are split into: at least `least`, otherwise a few parts per thread.
-/// With one thread, a single part holds all units.
+/// The number of units per part when `len` units are split. Each thread gets a few parts, unless they would
+/// be smaller than `least`. With one thread, a single part holds all units.
 pub(crate) fn part(len: usize, least: usize) -> usize {
     /// Several parts per thread, so that fast threads can take more of them.
     const EACH: usize = 3;
@@ -98,8 +98,9 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
     parts.try_for_each(each)
 }
 
-/// Splits `all` into parts, each a multiple of `unit` elements, and calls `some` with the index of the part's
-/// first unit and the part: on all threads if there are more than `least` units.
+/// Splits `all` into parts of whole units of `unit` elements; only the last part may end with an incomplete
+/// unit. Calls `some` with the index of each part's first unit and the part, on all threads if there are more
+/// than `least` units.
 pub(crate) fn in_parts<T: Pod>(
     all: &mut [T],
     unit: usize,

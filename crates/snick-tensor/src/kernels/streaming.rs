@@ -16,7 +16,7 @@ pub(crate) const LARGE: usize = 16 << 20;
 /// Lines collected before they are streamed: few enough for the L1 cache.
 const BLOCK: usize = 2;
 
-/// Contiguous lines between prefetches.
+/// Contiguous cache lines that are copied between two calls of [`RowsAhead::fetch`].
 const AT_ONCE: usize = 16;
 
 /// A result with elements of `N` bytes that is written in order.
@@ -193,9 +193,9 @@ pub(crate) struct RowsAhead<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> RowsAhead<'a, N> {
-    /// Starts [`AHEAD`] bytes after the first of `rows`, which have `len` elements with stride `step`. If
-    /// each cache line holds several copied elements but mostly others, prefetches nothing: the processor
-    /// prefetches such lines itself, and each contributes little.
+    /// Starts [`AHEAD`] bytes after the first of `rows`, which have `len` elements with stride `step`.
+    /// Prefetches nothing if `step` is at least 3 but smaller than a cache line. The processor then
+    /// prefetches the adjacent lines itself, and few elements of each line are copied.
     // Called once per copy, so there is no need to inline it into every kernel.
     #[inline(never)]
     pub fn new(source: &'a [[u8; N]], mut rows: Offsets<'a>, len: usize, step: usize) -> Self {

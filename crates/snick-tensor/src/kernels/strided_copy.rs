@@ -106,7 +106,7 @@ pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: us
     }
 }
 
-/// Copies each part with [`copy_rows`].
+/// Packs one layout `inner` for each offset of `outer`: see [`pack_apart`].
 struct CopyApart<'a, const N: usize> {
     outer: Layout,
     inner: Layout,
@@ -152,7 +152,7 @@ impl<const N: usize> Vectorised for Copy<'_, N> {
     }
 }
 
-/// Runs [`Copy`], with streaming stores if the result `is_large`.
+/// Copies the elements of `walk` to `packed`, in order, with streaming stores if the result `is_large`.
 #[inline(always)]
 fn copy_rows<I: Instructions, const N: usize>(
     walk: &Layout,

@@ -9,8 +9,8 @@ use crate::kernels::gemm::{PackedRhs, depth_block};
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vectorised, dispatch_int8_dot};
 
-/// The number of results computed together. Each addition waits for the previous one of the same sum, so
-/// independent sums are interleaved.
+/// The number of results computed together. Each addition depends on the previous addition to the same sum,
+/// so independent sums are interleaved to hide the latency.
 const BLOCK: usize = 16;
 
 /// The filters and rules from which results are recomputed.

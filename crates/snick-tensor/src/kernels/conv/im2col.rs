@@ -22,11 +22,13 @@ use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowGrid;
 use crate::{ElementType, TensorError};
 
-/// Windows per block, unless windows are very large.
+/// The maximum number of windows per block.
 const BLOCK: usize = 64;
 
-/// The maximum number of elements in a block, which bounds its memory. A block holds at least a few windows.
+/// The maximum number of elements in a block of more than [`MIN_BLOCK`] windows, which bounds its memory.
 const MAX_ELEMENTS: usize = 1 << 24;
+
+/// The minimum number of windows per block, for windows of any size.
 const MIN_BLOCK: usize = 8;
 
 /// Convolves all images.

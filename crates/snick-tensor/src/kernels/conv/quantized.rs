@@ -30,13 +30,15 @@ enum Kernel {
 }
 
 impl QuantizedConvolution {
-    /// Whether this machine has the instructions that make it fast.
+    /// Whether this machine has the int8 dot-product instructions. Without them, [`Self::new`] returns
+    /// `None`.
     pub fn is_fast() -> bool {
         has_int8_dot()
     }
 
-    /// The convolution of images of `input` codes with spatial dims `spatial`. `None` if
-    /// `ConvAlgorithm::select` has no algorithm for it, or the algorithm does not support its ranges.
+    /// A convolution of images with spatial dims `spatial` and the codes of the quantizer `input`. `None` if
+    /// the filters do not match the channels, no algorithm supports the sizes, the algorithm does not support
+    /// the ranges, or [`Self::is_fast`] is false.
     pub fn new(
         filters: QuantizedFilters,
         input: &Quantizer,

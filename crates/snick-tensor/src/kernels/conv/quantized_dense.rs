@@ -41,7 +41,8 @@ pub(super) struct QuantizedDense {
 }
 
 impl QuantizedDense {
-    /// `None` if channels have different ranges, or if padding has too many classes.
+    /// `None` if channels have different ranges, or if [`PaddingCorrection::new`], [`Requantizations::new`]
+    /// or [`QuantizedEpilogue::channels`] is `None`.
     pub fn new(
         shape: &ConvShape,
         integers: IntegerFilters,

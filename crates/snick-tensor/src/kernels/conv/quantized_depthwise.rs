@@ -51,8 +51,8 @@ pub(super) struct QuantizedDepthwise {
     is_linear: bool,
     /// The code nearest to 0 of each channel, by group.
     padding: Vec<I8x4Dot>,
-    /// For ambiguous results: the filters, the place of each tap in the padded image, the rules of the codes,
-    /// and the epilogue.
+    /// This field and the next three compute ambiguous results in floats: the filters, the place of each tap
+    /// in the padded image, the rules of the codes, and the epilogue.
     integers: IntegerFilters,
     taps: Vec<usize>,
     rules: Vec<Rule<f32>>,
@@ -65,13 +65,14 @@ impl QuantizedDepthwise {
         grid.is_flat() && grid.axes[2].stride <= 2
     }
 
-    /// The windows at a stride of 1, whose phase plane is the padded image.
+    /// The same windows, but with a stride of 1. The single phase plane of this grid is the padded image.
     pub fn dense_grid(grid: &WindowGrid) -> WindowGrid {
         let out = std::array::from_fn(|i| (grid.out[i] - 1) * grid.axes[i].stride + 1);
         WindowGrid { axes: grid.axes.map(|axis| WindowAxis { stride: 1, ..axis }), out, ..*grid }
     }
 
-    /// `None` if the image is padded with a code that does not represent 0, or if a number is not finite.
+    /// `None` if the image is padded with a code that does not represent 0, or if [`Requantizations::new`] or
+    /// [`QuantizedEpilogue::channels`] is `None`.
     pub fn new(
         shape: &ConvShape,
         integers: IntegerFilters,

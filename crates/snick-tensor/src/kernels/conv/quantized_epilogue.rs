@@ -26,13 +26,13 @@ pub struct QuantizedEpilogue {
 }
 
 impl QuantizedEpilogue {
-    /// Only quantises.
+    /// An epilogue that only quantises.
     pub fn new(quantizer: Arc<Quantizer>) -> Self {
         Self { bias: None, slope: None, scale: None, shift: None, clamp: None, quantizer }
     }
 
-    /// By channel, with the last channel repeated to a multiple of four. `None` if a tensor has another type
-    /// or shape.
+    /// The epilogue of each channel, with the last channel repeated to a multiple of four. `None` if a tensor
+    /// does not have the type and shape that [`QuantizedEpilogue`] requires.
     pub(super) fn channels(&self) -> Option<Vec<ChannelEpilogue>> {
         let outputs = self.quantizer.channels();
         let by_channel = |tensor: &Option<Tensor>, neutral: f32| {

@@ -41,8 +41,8 @@ pub enum Unpacking<'a> {
 }
 
 impl QuantizedFilters<'_> {
-    /// Subtracts the zero points. `None` if a difference does not fit in `i8` or a zero point is not an
-    /// integer.
+    /// Subtracts the zero points. `None` if a difference does not fit in `i8`, a zero point is not an
+    /// integer, or a rule is not supported.
     pub(super) fn integers(&self) -> Option<IntegerFilters> {
         if !matches!(self.codes.element_type(), ElementType::I8 | ElementType::U8) {
             return None;
@@ -106,8 +106,9 @@ impl IntegerFilters {
     }
 }
 
-/// The weights of a filter: `(code + zero) * scale + low`, where `zero` is the small non-integer part of the
-/// zero point.
+/// Converts the integers of a filter to weights: `(code + zero) * scale + low`. With [`Unpacking::Scale`],
+/// `low` is 0, and `zero` is the rounding error of the zero point that was subtracted. With
+/// [`Unpacking::Quantize`], `zero` is the subtracted zero point itself.
 #[derive(Copy, Clone)]
 pub(super) struct CodeRule {
     pub zero: f32,
@@ -122,7 +123,7 @@ impl CodeRule {
         (code + self.zero).mul_add(self.scale, self.low)
     }
 
-    /// The distance of weights from multiples of the scale, in units of the scale.
+    /// The constant distance of the weights from `code * scale`, in units of the scale.
     pub fn remainder(self) -> f32 {
         if self.scale == 0.0 {
             return 0.0;
@@ -135,19 +136,19 @@ impl CodeRule {
 struct Unpack {
     /// Quantises the stored codes first.
     quantize: Option<Rule<f32>>,
-    /// The zero point.
+    /// The zero point, rounded to an integer.
     zero: i64,
-    /// The rule for codes without their zero point.
+    /// The rule for codes from which the zero point has been subtracted.
     rule: CodeRule,
 }
 
 impl Unpack {
-    /// `(code - zero) * scale`.
+    /// Unpacks to `(code - zero) * scale`.
     fn scale((zero, scale): (f32, f32)) -> Option<Self> {
         Self::new(None, zero.round(), CodeRule { zero: zero.round() - zero, scale, low: 0.0 })
     }
 
-    /// A fake quantisation.
+    /// Unpacks with a fake quantisation.
     fn quantize(rule: Rule<f32>) -> Option<Self> {
         let zero = (-rule.output_low / rule.step).round();
         let weights = CodeRule { zero, scale: rule.step, low: rule.output_low };

@@ -20,17 +20,17 @@ use crate::kernels::vectors::{I8x4Dot, Instructions, Vector};
 pub(super) struct Requantization<T> {
     pub factor: T,
     pub offset: T,
-    /// The factors of negative and of other values.
+    /// The factors of negative values, and of all others.
     pub slopes: [T; 2],
     pub shift: T,
     pub low: T,
     pub high: T,
-    /// The negated square of a distance: results closer than that to an integer have an unambiguous code.
+    /// `-d * d`, where results at a distance of less than `d` from an integer have an unambiguous code.
     pub doubt: T,
 }
 
 impl Requantization<f32> {
-    /// Pads the channels to a multiple of four. Its results are never ambiguous.
+    /// Used to pad the filters to a multiple of four. Its results are never ambiguous.
     const NO_FILTER: Self = Requantization {
         factor: 0.0,
         offset: 0.0,
@@ -58,9 +58,9 @@ impl<T> Requantization<T> {
 }
 
 impl<V: Vector<f32>> Requantization<V> {
-    /// The codes of sums before they are clamped to 0..=255, and for each code a number that is negative
-    /// unless the code is ambiguous. With `IS_LINEAR`, there are no slopes and no shift, and the bounds are
-    /// the first and last code.
+    /// Returns the codes of sums before they are clamped to 0..=255. The second vector is negative in the
+    /// lanes of unambiguous codes; see [`is_ambiguous`]. `IS_LINEAR` requires that there are no slopes and no
+    /// shift, and that the bounds are the first and last code.
     #[inline(always)]
     pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(
         &self,
@@ -88,17 +88,18 @@ pub(super) fn is_ambiguous(code: I8x4Dot, doubt: f32) -> bool {
     doubt.is_sign_positive() && (0..=255).contains(&code.sum())
 }
 
-/// The assumed maximum distance between a float sum and the exact sum. Its unit is the unit roundoff, times
-/// the square root of the number of terms, times the largest expected partial sum. The square root models
-/// independent rounding errors. The largest observed distance is a tenth of this bound.
+/// Bounds the distance between a float sum and the exact sum: it is assumed to be at most `SUM_ERROR * u *
+/// sqrt(terms) * largest`, with the unit roundoff `u` and the largest expected partial sum. The square root
+/// models independent rounding errors. The largest observed distance is a tenth of this bound.
 const SUM_ERROR: f32 = 0.5;
 
-/// The maximum rounding errors of the requantisation itself: for a code of up to 255, and relative to the
-/// terms that are added to compute the code.
+/// The maximum rounding error of the requantisation itself, for a code of up to 255.
 const CODE_ERROR: f32 = 512.0 * f32::EPSILON;
+
+/// As [`CODE_ERROR`], but relative to the terms that are added to compute the code.
 const PART_ERROR: f32 = f32::EPSILON;
 
-/// Larger results are clamped before they are converted to 32-bit integers.
+/// The maximum magnitude of linear results, which are converted to 32-bit integers without an upper clamp.
 const MAX_UNCLAMPED: f32 = (1 << 30) as f32;
 
 /// The requantisation of all filters.
@@ -112,7 +113,8 @@ pub(super) struct Requantizations {
 }
 
 impl Requantizations {
-    /// `input` is the rule of the codes that each filter reads. `None` if a number is not finite.
+    /// `input` returns the rule of the codes that a filter reads. `None` if [`Filter::requantization`] is
+    /// `None` for any filter.
     pub fn new(
         filters: &IntegerFilters,
         input: impl Fn(usize) -> Rule<f32>,
@@ -151,7 +153,7 @@ struct Filter<'a> {
 
 impl Filter<'_> {
     /// The requantisation of the filter's sums. Appends the offsets for windows with padding. `None` if a
-    /// number is not finite.
+    /// parameter is not finite, or if linear results may exceed [`MAX_UNCLAMPED`].
     fn requantization(
         &self,
         is_linear: bool,
@@ -187,13 +189,14 @@ impl Filter<'_> {
         if is_too_large || !parts.iter().all(|number| number.is_finite()) {
             return None;
         }
-        // The error of a float sum in units of a code. Results out of range are never between codes.
+        // The error of a float sum, in units of a code. `range` bounds the results that matter: results
+        // outside the quantizer's range are clamped and never ambiguous.
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
         let range = rule.low.abs().max(rule.high.abs()) + after_shift.abs();
         let partial = largest * scale.abs() * (squares as f32).sqrt() + bias.abs();
         let largest_sum = epilogue.steepness() * partial + range;
         let rounded = SUM_ERROR * f32::EPSILON / 2.0 * length.sqrt() * largest_sum * rule.scale;
-        // Accounts for zero points that are not exact integers.
+        // The error of integer filters whose zero points are only approximately integers.
         let remainder = self.rule.remainder() * largest * length;
         let ignored = remainder * scale.abs() * epilogue.steepness() * rule.scale;
         let parts = slope.abs().max(1.0) * largest_offset + shift.abs() + rule.shift.abs();

@@ -146,8 +146,8 @@ impl Winograd {
         (rows * self.row_stride() - 1).next_multiple_of(panel_columns::<f32>(Isa::best()))
     }
 
-    /// The number of rows of tiles per block. At most as many as fit in the cache, chosen to fill the last
-    /// panel best and to give all threads the same number of blocks.
+    /// The number of rows of tiles per block: at most as many as fit in the cache. Minimises the number of
+    /// columns that a thread computes, including the padding of the last panel of each block.
     fn rows_of_block(&self, channels: usize) -> usize {
         let rows = self.tiles[0];
         let most = BLOCK_BYTES / bytes_of_tile(channels, self.filters[0].rows());
@@ -210,8 +210,8 @@ fn bytes_of_tile(channels: usize, outputs: usize) -> usize {
     ELEMENTS * (channels + outputs) * size_of::<f32>()
 }
 
-/// One element of each filter in a group that is transformed together. A group has as many filters as a tile
-/// of the product has rows, at most 16.
+/// One element of each filter in a group that is transformed together. A group has [`tile_rows`] filters, at
+/// most 16.
 type Lane = [f32; 16];
 
 /// `G` of the paper, applied to a line of each filter.

@@ -5,7 +5,7 @@ use crate::ElementType::{Boolean, U8};
 use crate::kernels::dispatch::{widen, with_number};
 use crate::{Tensor, TensorError};
 
-/// A comparison of two elements. `NaN` is not equal to, less or greater than anything.
+/// A comparison of two elements. `NaN` is neither equal to, nor less than, nor greater than any element.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)] // The names explain themselves.
 pub enum CompareOp {

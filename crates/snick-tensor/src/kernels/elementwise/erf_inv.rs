@@ -4,8 +4,8 @@ use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
 /// The number whose `erf` is `x`: infinite at -1 and 1, `NaN` beyond.
 ///
-/// Winitzki's formula (2008) has a relative error of 0.002; each of two steps of Halley's method triples the
-/// digits. The result is within 4 units in the last place.
+/// Winitzki's formula (2008) has a relative error of 0.002. Each of the two following steps of Halley's
+/// method triples the number of correct digits. The result is within 4 units in the last place.
 pub(super) fn erf_inv(x: f64) -> f64 {
     const A: f64 = 0.147;
     if x == 0.0 || x.is_nan() || x.abs() >= 1.0 {

@@ -159,7 +159,7 @@ impl<'a> FusedElementwise<'a> {
         Tensor::from_buffer(ElementType::F32, x.dims(), out)
     }
 
-    /// One pass over the first input, which is in `from` or already in the memory of the result.
+    /// Applies all stages in one pass. The first input is `from`, or is already in `to` if `from` is `None`.
     fn pass(&self, from: Option<&Strided<f32>>, to: &mut [f32]) {
         let readers = || Readers {
             from: from.map(RowReader::new),
@@ -260,7 +260,7 @@ impl Vectorised for Block<'_> {
     }
 }
 
-/// Replaces each value by `f` of it and the other input's element at the same position.
+/// Replaces each value `x` by `f(x, y)`, where `y` is the element of the other input at the same position.
 #[inline(always)]
 fn update(values: &mut [f32], others: Piece<f32>, f: impl Fn(f32, f32) -> f32) {
     match others {

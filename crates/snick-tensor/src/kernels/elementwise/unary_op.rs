@@ -51,11 +51,11 @@ pub enum UnaryOp {
     Swish {
         beta: f64,
     },
-    /// `x`, or `alpha (e^x - 1)` if negative.
+    /// `x`, or `alpha (e^x - 1)` if `x` is negative.
     Elu {
         alpha: f64,
     },
-    /// `lambda x`, or `lambda alpha (e^x - 1)` if negative.
+    /// `lambda x`, or `lambda alpha (e^x - 1)` if `x` is negative.
     Selu {
         alpha: f64,
         lambda: f64,

@@ -22,8 +22,8 @@ pub(super) fn zip<A: Number, R: Pod + Send + Sync>(
 /// Computes all elements of a result from the operands.
 type PairKernel<'f, A, R> = dyn FnMut(&mut [RowReader<A>; 2], &mut [R]) + 'f;
 
-/// A tensor of type `et` whose elements `fill` computes from two tensors, with broadcasting. Independent of
-/// the function of [`zip`], so that it is compiled once for many functions.
+/// A tensor of type `et` whose elements `fill` computes from two tensors, with broadcasting. It is not
+/// generic over the function of [`zip`], so that it is compiled once for many functions.
 fn zip_rows<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,

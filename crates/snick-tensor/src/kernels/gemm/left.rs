@@ -40,7 +40,7 @@ pub(super) fn transpose_into<T: bytemuck::Pod>(
     }
 }
 
-/// Contiguous runs that are transposed together.
+/// The number of contiguous runs that are transposed together.
 const SQUARE: usize = 4;
 
 /// Copies contiguous runs to the columns from `column` on.
@@ -75,7 +75,8 @@ struct Depth {
     /// Runs of consecutive columns.
     runs: Box<[Range<usize>]>,
     blocks: Box<[DepthBlock]>,
-    /// Whether each run has its own partial sum. Otherwise all runs continue one sum.
+    /// Whether each run is summed separately and then added to the total. Otherwise each run continues the
+    /// sum of the previous run.
     has_partial_sums: bool,
 }
 

@@ -59,7 +59,7 @@ impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
         let tile_len = ROWS / P::ROWS;
         let tiles = out.rows(row_len).div_ceil(tile_len);
         let mut scratch = Buffer::scratch(right.scratch_len(at_once, longest));
-        // Incomplete sums of all tiles with the panels of a group.
+        // The sums so far of all tiles with the panels of a group.
         let partial = if blocks.len() > 1 { tiles * at_once * ROWS * MAX_PANEL_COLUMNS } else { 0 };
         let mut partial = Buffer::scratch(partial);
         let partial = partial.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
@@ -246,7 +246,8 @@ fn column<T: Factor, const ROWS: usize>(
 /// cache.
 const GROUP_BYTES: usize = 1 << 18;
 
-/// Prefetches operands of later products gradually: constants are often outside all caches.
+/// Prefetches an operand of a later product, a few bytes per term of the current one: constants are often
+/// outside all caches.
 #[derive(Copy, Clone)]
 struct Prefetch {
     at: *const u8,
@@ -255,8 +256,8 @@ struct Prefetch {
 }
 
 impl Prefetch {
-    /// Splits `bytes` into `part.end` equal parts, to prefetch part number `part.start` spread over the terms
-    /// of a block.
+    /// Splits `bytes` into `part.end` equal parts. Prefetches part number `part.start`, spread evenly over
+    /// the terms of a block.
     #[inline(always)]
     fn new<T>(at: *const T, bytes: usize, part: Range<usize>, block: &DepthBlock) -> Self {
         let terms = block.terms.len();

@@ -192,7 +192,9 @@ fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T], ahe
     all
 }
 
-/// Reduces the lanes of a vector by halves, adding as many of the remaining products to each half as fit.
+/// Sums the lanes of a vector and the products of the remaining elements `a` and `b`. The lanes are halved to
+/// eight, then to four. After each halving, as many products as there are lanes are added, if that many
+/// remain. The last products are added to the sum of the four lanes.
 #[inline(always)]
 fn sum_with_rest<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T]) -> T {
     let mut all = [T::default(); 16];
@@ -203,7 +205,7 @@ fn sum_with_rest<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T
     a.iter().zip(b).fold(four, |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
 }
 
-/// The sum of the lanes of a vector, in the order of dot products without a remainder.
+/// The sum of the lanes of a vector, in the order of [`sum_with_rest`] without remaining products.
 #[inline(always)]
 pub(crate) fn sum_of_lanes<T: Gemm>(all: [T; 16]) -> T {
     let eight: [T; 8] = halved(all);

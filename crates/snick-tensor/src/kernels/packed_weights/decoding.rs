@@ -86,7 +86,7 @@ impl IntegerCodes {
         (u8::BITS / self.bits) as usize
     }
 
-    /// The number that makes all codes unsigned when added: flipping this bit adds it.
+    /// The offset that makes all codes unsigned. It is a single bit, so flipping the bit adds the offset.
     pub fn offset(self) -> u8 {
         if self.is_signed { 1 << (self.bits - 1) } else { 0 }
     }

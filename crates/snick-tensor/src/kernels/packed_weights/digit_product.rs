@@ -28,8 +28,8 @@ const DIGITS: usize = 3;
 /// The largest integer that [`DIGITS`] signed digits can hold.
 const LARGEST: f32 = (127 * (1 + (1 << 8) + (1 << 16))) as f32;
 
-/// The allowed range of the largest element of a group, of scales and of zero points. In this range, products
-/// neither overflow nor underflow. 0 is also allowed.
+/// The allowed range of the magnitudes of scales, zero points and the largest element of a group. In this
+/// range, products neither overflow nor underflow. 0 is also allowed.
 const BOUNDS: [f32; 2] = [1.0 / (1u64 << 40) as f32, (1u64 << 40) as f32];
 
 /// Weight rows that share each load of digits.
@@ -59,11 +59,12 @@ pub(super) struct Digits {
 /// Constants of a span of codes.
 #[derive(Default)]
 struct Span {
-    /// The initial sum of each digit: minus the offset of the codes times the digits.
+    /// The initial value of each digit's sum of products: `-offset * sum`, where `sum` is the sum of the
+    /// digits. It cancels the offset of the codes.
     starts: [Lanes<I8x4Dot>; DIGITS],
-    /// Minus the sum of each digit, to be multiplied by the zero points.
+    /// The negated sum of each digit, to be multiplied by the zero points.
     sums: [Lanes<f32>; DIGITS],
-    /// The value of a 1 in each digit, a power of 2.
+    /// The place value of each digit, a power of 2.
     units: [Lanes<f32>; DIGITS],
 }
 
@@ -146,10 +147,10 @@ fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     digits.map(|digits| Aligned(bytemuck::cast(digits)))
 }
 
-/// Rounds a number of at most 23 bits to an integer, in plain arithmetic that the compiler vectorises.
+/// Rounds a number below 2^23 in magnitude to an integer, in plain arithmetic that the compiler vectorises.
 #[inline(always)]
 fn nearest(x: f32) -> i32 {
-    /// Adding this to a number of at most 22 bits rounds it to an integer in the low bits.
+    /// Adding this to a number below 2^22 in magnitude rounds it to an integer in the low bits of the sum.
     const SHIFT: f32 = (3 << 22) as f32;
     let integer = |shifted: f32| shifted.to_bits().cast_signed() - SHIFT.to_bits().cast_signed();
     let high = x * (1.0 / 256.0) + SHIFT;
@@ -175,7 +176,7 @@ impl Span {
         span
     }
 
-    /// The initial sum of each digit.
+    /// Loads [`Span::starts`](Span).
     #[inline(always)]
     fn starts<I: Instructions>(&self) -> [I::I8x4Dots; DIGITS] {
         let [low, middle, high] = &self.starts;

@@ -3,8 +3,9 @@
 //! **Source.** A row-wise matrix-vector product (GEMV) with fused decoding, as in language-model runtimes.
 //! Results are bit-identical to a product with decoded weights: lanes are summed in the same order.
 //!
-//! **Loop nest**, outer to inner: rows of weights; groups; pairs of vectors. Rows are read in order, one at a
-//! time, because the processor prefetches a single stream and rows have independent sums.
+//! **Loop nest**, outer to inner: rows of weights; groups; pairs of vectors. Rows are read one at a time: a
+//! single stream is prefetched best, and the processor can overlap consecutive rows, because their sums are
+//! independent.
 //!
 //! **Layout.** Codes are read as stored. For 4-bit codes the row is reordered once per block: first the even
 //! elements, which multiply the low halves of bytes.
@@ -67,7 +68,7 @@ fn even_then_odd(x: &[f32], block: usize) -> Vec<f32> {
 }
 
 impl RowProduct<'_> {
-    /// `x` is in the order in which `codes` decodes.
+    /// Multiplies a row with the weights. The elements of `x` are in the order in which `codes` decodes.
     #[inline(always)]
     fn rows<I: Instructions, C: Codes>(self, codes: &C, x: &[f32]) {
         let Self { bytes, group, zeros, scales, out, .. } = self;
@@ -109,8 +110,8 @@ trait Codes {
     /// Decodes as many codes as two vectors have lanes.
     fn floats<I: Instructions>(&self, scaled: &Self::Scaled, bytes: &[u8]) -> [I::F32; 2];
 
-    /// Adds each element to its counterpart one vector later, in the order of the codes. Zeros fill the
-    /// remaining lanes.
+    /// Reduces two vectors of sums to one. The sums of codes `i` and `i + LANES` of each block are added in
+    /// lane `i`, where `LANES` is the length of a vector. The remaining lanes are 0.
     fn lanes<I: Instructions>(sums: [I::F32; 2]) -> [f32; 16];
 }
 

@@ -22,8 +22,9 @@ pub struct QuantizedMaxPool {
 }
 
 impl QuantizedMaxPool {
-    /// The pool of images with spatial dims `spatial`, with `outputs` windows on each axis. `None` if a
-    /// window contains no element or if `PoolAlgorithm::select` has no algorithm for codes.
+    /// Pooling of images with spatial dims `spatial`, with `outputs` windows on each axis. `None` if the
+    /// arguments are invalid, a window contains no element, or the algorithm for codes does not support the
+    /// sizes.
     pub fn new(spatial: [usize; 2], kernel: &[usize], window: &Window, outputs: &[usize]) -> Option<Self> {
         let axes = window.axes(&spatial, kernel).ok()?;
         let output: [usize; 2] = outputs.try_into().ok()?;
@@ -37,7 +38,7 @@ impl QuantizedMaxPool {
         is_supported.then_some(Self { grid, input: spatial, output, reversal: Vec::new() })
     }
 
-    /// The same pool, but taking the minimum in the given channels.
+    /// Takes the minimum instead of the maximum in the given channels.
     #[must_use]
     pub fn with_minimum_in(mut self, channels: &[bool]) -> Self {
         let byte = |k: usize, group: &[bool]| if group.get(k) == Some(&true) { u8::MAX } else { 0 };

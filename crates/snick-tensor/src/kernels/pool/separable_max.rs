@@ -14,7 +14,7 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{I8x4Dot, Instructions, Isa, Vectorised};
 use crate::kernels::window::WindowAxis;
 
-/// A four-byte element.
+/// A four-byte element type with a maximum.
 pub(super) trait Maximum: Factor {
     /// The maximum of no elements.
     const LOWEST: Self;

@@ -7,8 +7,8 @@ use crate::kernels::rows::{Blocks, fold_in_parts, reduced_dims};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor, TensorError};
 
-/// Reduces, unless the function has no vector form or there is nothing to reduce. Sums and products are
-/// accumulated in `f64`.
+/// Reduces an `f32` tensor along `axes`. `None` if the function has no vector form or the tensor is empty.
+/// Sums and products are accumulated in `f64`.
 pub(super) fn apply(
     op: ReduceOp,
     input: &Tensor,
