@@ -13,9 +13,9 @@ use crate::kernels::sharing;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
-/// `data[.., index, ..]` along `axis` for every index. The result has the dims of `data` before `axis`, then
-/// of `indices` after the first `batch_dims`, then of `data` after `axis`. Both inputs share the first
-/// `batch_dims` axes. Index -1 is the last element.
+/// `data[.., index, ..]` along `axis` for every index. Both inputs share the first `batch_dims` axes. The
+/// result has the dims `data.dims[..axis] + indices.dims[batch_dims..] + data.dims[axis + 1..]`. Negative
+/// indices count from the end: index -1 is the last element.
 ///
 /// # Errors
 /// [`TensorError::IndexOutOfRange`], [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`] if batch

@@ -20,7 +20,7 @@ use crate::tensor::stored_bytes;
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
 
 /// Resizes `axes` to `sizes`. `scales` determine the coordinates and may differ from the ratio of output to
-/// input size: OpenVINO uses the given scales. The caller pads.
+/// input size: OpenVINO uses the given scales. Padding attributes are the responsibility of the caller.
 ///
 /// Empty tensors accept any scale. On an axis with scale 1, or with equal input and output sizes, output
 /// coordinates are input coordinates in every coordinate mode. Integers are computed in `f32` and rounded to

@@ -52,8 +52,9 @@ pub struct PackedWeights {
     depth: usize,
     /// Codes that share a zero point and a scale.
     group: usize,
-    /// By group, row after row, followed by a 0 for each lane of a vector.
+    /// The zero points of all groups, row after row, followed by a 0 for each lane of a vector.
     zeros: Vec<f32>,
+    /// The scales of all groups, in the same layout as `zeros`.
     scales: Vec<f32>,
     /// Whether there are zero points other than 0.
     has_zeros: bool,

@@ -24,7 +24,7 @@ pub enum Order {
 pub enum Ties {
     /// The element with the lower index.
     Lower,
-    /// The element that heap selection yields first, with the worst selected element at the root.
+    /// The element that comes first in heap selection with a heap whose root is the worst selected element.
     Heap,
 }
 

@@ -4,8 +4,8 @@ use super::Tensor;
 use crate::layout::Layout;
 
 impl Tensor {
-    /// The smallest tensor that this one repeats, without the axes of stride 0 that broadcasting creates, and
-    /// the original positions of its axes. Takes no memory.
+    /// Removes the axes of stride 0, along which broadcasting repeats the same elements. Returns a view
+    /// without these axes, and the original positions of the remaining axes.
     ///
     /// ```
     /// # use snick_tensor::Tensor;

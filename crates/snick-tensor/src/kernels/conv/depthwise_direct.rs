@@ -34,7 +34,7 @@ pub(super) fn is_supported(grid: &WindowGrid) -> bool {
 }
 
 /// Convolves one image with the filters of each of its channels, and applies `then` to the result of each
-/// filter. The products of a window are summed in filter order.
+/// filter. The products of a window are summed in the order of the filter elements.
 pub(super) fn depthwise_direct(
     grid: &WindowGrid,
     image: ImageView<f32>,

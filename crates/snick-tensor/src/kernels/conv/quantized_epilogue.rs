@@ -78,7 +78,7 @@ impl ChannelEpilogue {
         [self.slope, self.scale, self.shift] == [1.0, 1.0, 0.0]
     }
 
-    /// The largest factor by which the epilogue amplifies a difference of sums.
+    /// The largest factor by which the epilogue amplifies a difference between two sums.
     pub fn steepness(&self) -> f32 {
         self.scale.abs() * self.slope.abs().max(1.0)
     }

@@ -193,8 +193,8 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         }
     }
 
-    /// The rows `rows` of some panels, which have `depth` rows in all. Unpacked rows are packed into
-    /// `scratch`, because every tile reads them, and rows far apart in memory would evict each other from the
+    /// The rows `rows` of some panels. A whole panel has `depth` rows. An unpacked matrix is packed into
+    /// `scratch`: every tile reads these rows, and rows far apart in memory would evict each other from the
     /// cache.
     #[inline(always)]
     pub(super) fn panels<'b, I: Instructions>(

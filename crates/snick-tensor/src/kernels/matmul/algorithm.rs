@@ -119,7 +119,8 @@ pub(crate) const DIGIT_BLOCK: usize = 4 * DIGIT_LANES;
 /// Lanes of the vectors of [`MatMulAlgorithm::Int8Digits`].
 pub(crate) const DIGIT_LANES: usize = 16;
 
-/// The longest group of codes whose sums of digit products fit in 32 bits.
+/// The longest group of codes for [`MatMulAlgorithm::Int8Digits`]. In such a group, the 32-bit sums of digit
+/// products, one per lane, cannot overflow.
 const MAX_DIGIT_GROUP: usize = 1 << 19;
 
 impl MatMulProblem {

@@ -6,7 +6,7 @@
 use crate::kernels::vectors::{Instructions, Vector, Vectorised};
 use crate::{ElementType, Storage, Tensor};
 
-/// The values of a code type.
+/// How codes are decoded to values.
 #[derive(Debug)]
 pub(super) enum Decoding {
     /// 4-bit indices into a table. Two share a byte, the first in the low half.
@@ -104,7 +104,7 @@ pub(super) struct UnpackRow<'a> {
     pub bytes: &'a [u8],
     /// Codes in a group.
     pub group: usize,
-    /// By group.
+    /// The zero points of the groups of this row. `scales` has the same layout.
     pub zeros: &'a [f32],
     pub scales: &'a [f32],
     pub out: &'a mut [f32],

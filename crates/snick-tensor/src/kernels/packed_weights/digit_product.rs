@@ -214,8 +214,9 @@ pub(super) struct DigitProduct<'a> {
     pub integers: IntegerCodes,
     /// The codes of one weight row per element of `out`.
     pub bytes: &'a [u8],
-    /// By group, row after row, followed by padding for all lanes.
+    /// The zero points of all groups, row after row, followed by padding for one vector.
     pub zeros: &'a [f32],
+    /// The scales of all groups, in the same layout as `zeros`.
     pub scales: &'a [f32],
     /// Whether there are zero points other than 0.
     pub has_zeros: bool,

@@ -24,7 +24,7 @@ pub(super) struct RowProduct<'a> {
     pub bytes: &'a [u8],
     /// Codes in a group.
     pub group: usize,
-    /// By group, row after row.
+    /// The zero points of all groups, row after row. `scales` has the same layout.
     pub zeros: &'a [f32],
     pub scales: &'a [f32],
     pub out: &'a mut [f32],
