@@ -473,7 +473,8 @@ mod tests {
         assert_eq!(taken(&pool), [1 << 15, 1 << 16]);
         drop(half);
         assert_eq!(taken(&pool), [0, 0]);
-        // The free buffer exceeds half of the limit, then it is much larger than the request.
+        // For the first request, the free buffer exceeds half of the limit. For the second, it is much larger
+        // than the request.
         assert_eq!(take(1 << 15, 1 << 19).words.len(), 1 << 15);
         assert_eq!(take(1 << 12, 1 << 30).words.len(), 1 << 12);
     }

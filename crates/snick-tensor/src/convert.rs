@@ -41,8 +41,8 @@ impl Wide {
     }
 }
 
-/// Decodes the elements `range` of packed `bytes` and appends them to `wide`, whose variant must be that of
-/// [`Wide::for_type`].
+/// Decodes the elements `range` of packed `bytes` and appends them to `wide`, which must have the variant
+/// that [`Wide::for_type`] returns.
 pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &mut Wide) {
     macro_rules! each {
         ($out:expr, $rust:ty, $size:literal, $x:ident => $value:expr) => {{
@@ -97,7 +97,7 @@ trait Source: Copy {
     fn float(self) -> f64;
     /// The value as an `f32`, rounded directly: going through `f64` would round integers twice.
     fn float32(self) -> f32;
-    /// The value as an integer, of which the integer type `et` keeps the low bits. Floats truncate; see
+    /// The value as an integer, whose low bits are stored in the integer type `et`. Floats truncate; see
     /// [`Tensor::cast`] for out-of-range values.
     fn bits(self, et: ElementType) -> u64;
 }

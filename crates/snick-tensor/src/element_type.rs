@@ -26,13 +26,13 @@ pub enum ElementType {
     U1,
     /// Two bits, low bits of a byte first.
     U2,
-    /// Three bits. Three bytes hold eight elements: the first two their two low bits, the third their high
-    /// bit.
+    /// Three bits. Eight elements share three bytes: the first two bytes hold the two low bits of each
+    /// element, the third byte the high bits.
     U3,
     /// Four bits, low nibble first.
     U4,
-    /// Six bits. Three bytes hold four elements: the first two their four low bits, the third their two high
-    /// bits.
+    /// Six bits. Four elements share three bytes: the first two bytes hold the four low bits of each element,
+    /// the third byte the high bits.
     U6,
     /// Unsigned, 8 bits.
     U8,

@@ -28,7 +28,8 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 /// Dims and strides (in elements) over a storage. Clones, and slices with any step, share the storage and are
 /// created in O(rank). Elements are immutable.
 ///
-/// Elements are written and read as the Rust type with the same memory representation (see [`Element`]).
+/// Tensors are created from, and read as, elements of the Rust type with the same memory representation (see
+/// [`Element`]).
 ///
 /// String tensors store 4-byte indices into a shared table of strings, so kernels that only move elements
 /// also work for strings.

@@ -130,7 +130,7 @@ fn copy_apart<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
     }
 }
 
-/// A run of elements of constant stride.
+/// A run of elements with a constant stride.
 #[derive(Copy, Clone)]
 pub(crate) struct Run<'a, T> {
     pub data: &'a [T],

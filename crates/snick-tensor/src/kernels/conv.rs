@@ -64,7 +64,7 @@ enum ConvAlgorithm {
 enum Elements {
     F32 {
         /// Whether Winograd may be used: the filters are constant, so that transforming them pays off, and
-        /// not all weights are integers. The direct sums of integer weights are often exact.
+        /// not all weights are integers. Direct convolution with integer weights is often exact.
         has_winograd_filters: bool,
         /// Whether rows of images are contiguous.
         has_contiguous_rows: bool,

@@ -24,8 +24,8 @@ use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 
 /// The product of the last two axes; the axes before them broadcast. A 1-D `a` is treated as a row and a 1-D
-/// `b` as a column, regardless of the transpose flags; the result does not contain the axis of size 1 that
-/// this adds.
+/// `b` as a column, regardless of the transpose flags. The axis of size 1 that this adds is dropped from the
+/// result.
 ///
 /// Transposed views and flags cost nothing. Integers wrap.
 ///

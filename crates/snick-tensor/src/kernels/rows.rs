@@ -1,4 +1,5 @@
-//! Views a tensor as rows, or as columns of blocks, along a set of axes, for reductions and normalisation.
+//! Views a tensor as groups of elements along a set of axes, for reductions and normalisation. A group is a
+//! row ([`Rows`]) or a column of a block ([`Blocks`]).
 
 use bytemuck::Pod;
 

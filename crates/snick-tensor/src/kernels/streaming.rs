@@ -194,8 +194,8 @@ pub(crate) struct RowsAhead<'a, const N: usize> {
 
 impl<'a, const N: usize> RowsAhead<'a, N> {
     /// Starts [`AHEAD`] bytes after the first of `rows`, which have `len` elements with stride `step`.
-    /// Prefetches nothing if `step` is at least 3 but smaller than a cache line. The processor then
-    /// prefetches the adjacent lines itself, and few elements of each line are copied.
+    /// Prefetches nothing if `step` is at least 3 but shorter than a cache line: the processor then
+    /// prefetches the adjacent lines itself, and only a few elements of each line are copied.
     // Called once per copy, so there is no need to inline it into every kernel.
     #[inline(never)]
     pub fn new(source: &'a [[u8; N]], mut rows: Offsets<'a>, len: usize, step: usize) -> Self {

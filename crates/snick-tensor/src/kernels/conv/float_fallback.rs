@@ -13,7 +13,7 @@ use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vectorised, d
 /// so independent sums are interleaved to hide the latency.
 const BLOCK: usize = 16;
 
-/// The filters and rules from which results are recomputed.
+/// The data needed to recompute results in floats.
 pub(super) struct FloatFallback {
     filters: IntegerFilters,
     /// The filters `[output, tap, channel / 4]`.

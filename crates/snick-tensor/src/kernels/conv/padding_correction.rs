@@ -18,8 +18,8 @@ pub(super) struct PaddingCorrection {
     grid: WindowGrid,
     /// The value that the padding code represents.
     pub value: f32,
-    /// For each window, and for the end of the windows: the index in `windows` of the first entry from there
-    /// on.
+    /// `starts[w]` is the number of windows with padding before window `w`. The last entry counts all of
+    /// them.
     starts: Vec<usize>,
     /// The windows with padding and their classes.
     windows: Vec<(usize, usize)>,

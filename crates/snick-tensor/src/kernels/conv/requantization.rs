@@ -88,9 +88,10 @@ pub(super) fn is_ambiguous(code: I8x4Dot, doubt: f32) -> bool {
     doubt.is_sign_positive() && (0..=255).contains(&code.sum())
 }
 
-/// Bounds the distance between a float sum and the exact sum: it is assumed to be at most `SUM_ERROR * u *
-/// sqrt(terms) * largest`, with the unit roundoff `u` and the largest expected partial sum. The square root
-/// models independent rounding errors. The largest observed distance is a tenth of this bound.
+/// The distance between a float sum and the exact sum is assumed to be at most
+/// `SUM_ERROR * u * sqrt(terms) * largest`, where `u` is the unit roundoff and `largest` the largest expected
+/// partial sum. The square root models independent rounding errors. The largest observed distance is a tenth
+/// of this bound.
 const SUM_ERROR: f32 = 0.5;
 
 /// The maximum rounding error of the requantisation itself, for a code of up to 255.

@@ -176,7 +176,7 @@ impl Span {
         span
     }
 
-    /// Loads [`Span::starts`](Span).
+    /// Loads the initial values of the sums.
     #[inline(always)]
     fn starts<I: Instructions>(&self) -> [I::I8x4Dots; DIGITS] {
         let [low, middle, high] = &self.starts;
