@@ -1,6 +1,7 @@
-//! Fused element-wise layers. They are evaluated in one pass over memory, and in place if the first layer is
-//! the only reader of its input. A preceding contraction (a matrix multiplication, convolution or similar
-//! layer) is part of the same step, so that its output can be processed in parts that are still in the cache.
+//! Fused element-wise layers. They are evaluated in one pass over memory, and in place if no other step reads
+//! the input of the first layer. A preceding contraction (a matrix multiplication, convolution or similar
+//! layer) is part of the same step, so that each block of its output is processed while it is still in the
+//! cache.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
@@ -38,13 +39,14 @@ pub(crate) struct FusedLayer {
     pub(crate) stage: Stage<usize>,
 }
 
-/// Checks the output of a layer, which belongs in the given slot, against its facts.
+/// Checks the output of a layer against its facts. The arguments are the node, the slot of the output, and
+/// the output.
 pub(crate) type Check<'a> = dyn Fn(NodeId, usize, &Tensor) -> Result<(), Located> + 'a;
 
 /// Computes the output of `node`, the last of the layers. The last operand is the input of the first layer;
 /// if the step has a contraction, the last operands are the inputs of the contraction.
 ///
-/// Uses a single pass unless sizes prevent it, or the output of every layer must be checked.
+/// Makes a single pass, unless the sizes do not allow it or the output of every layer must be checked.
 pub(crate) fn evaluate(
     graph: &Graph,
     node: NodeId,
@@ -79,7 +81,7 @@ pub(crate) fn evaluate(
     let Some(mut value) = value else {
         return Err(graph.located(node, OpError::NotConnected { port: 0 }));
     };
-    // A single layer is only worth fusing if it can compute in place.
+    // For a single layer, the fused kernel is only faster if it can compute in place.
     if check.is_none()
         && (stages.len() > 1 || value.is_exclusive())
         && let Some(fused) = FusedElementwise::new(&value, &stages)

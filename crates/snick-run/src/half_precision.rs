@@ -1,13 +1,13 @@
-//! Computes in f32 where a model declares f16 or bf16, and rounds values that leave the run, as the OpenVINO
-//! runtime does. Thus no precision is lost between layers.
+//! Computes in f32 where a model declares f16 or bf16, so that no precision is lost between layers. Only
+//! values that leave the run are rounded, as in the OpenVINO runtime.
 
 use snick_ir::{Graph, Op, OpError, OpTraits};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::plan::{Plan, Step};
 
-/// The f16 and bf16 values of a run. Empty if the graph has no such values, or if it has values of unknown
-/// types.
+/// The values of a run that the model declares as f16 or bf16. Empty if there are none, or if the graph has
+/// values of unknown types.
 #[derive(Default)]
 pub(crate) struct HalfPrecision {
     /// For each slot: the declared type, if it is f16 or bf16.
@@ -17,7 +17,7 @@ pub(crate) struct HalfPrecision {
 }
 
 impl HalfPrecision {
-    /// Reads all facts of a graph.
+    /// Collects the declared types of all values of a plan.
     pub(crate) fn of(graph: &Graph, plan: &Plan) -> Self {
         let mut half_precision =
             Self { declared: vec![None; plan.slots], is_converted: vec![false; plan.slots] };
@@ -31,7 +31,7 @@ impl HalfPrecision {
                     }
                 }
             }
-            // The result of a Convert stays in f32, except that a converted constant is rounded.
+            // A Convert to f16 or bf16 keeps its result in f32. However, a constant is still rounded.
             let input = graph.inputs(step.node).first().copied().flatten();
             let is_constant = input.and_then(|input| graph.output(input)?.fact.as_tensor()).is_some();
             let is_convert = matches!(node.op(), Op::Convert(op) if op.destination_type.is_half());
@@ -65,8 +65,8 @@ impl HalfPrecision {
         match op {
             op if op.has(OpTraits::MOVES_ELEMENTS) => None,
             op if op.has(OpTraits::BOUNDARY) => Some(declared),
-            // Rounds to the declared type first, as the model does: rounding only once could change the
-            // result by one unit in the last place of the small type.
+            // The model rounds twice: to the declared type, and then to the small type. Rounding directly
+            // from f32 to the small type could change the last bit of the result.
             Op::Convert(op) if is_small_float(op.destination_type) => Some(declared),
             _ => Some(ElementType::F32),
         }

@@ -1,10 +1,11 @@
 //! The interpreter: computes the outputs of a graph from its inputs.
 //!
-//! [`Session::new`] plans a graph once: a topological order, a slot for each value, the last use of each
-//! value, and constants that are the same in every run. [`Session::run`] executes the plan: each op evaluates
-//! itself, and values are dropped after their last use. Values are views, so passing them on does not copy
-//! elements. Consecutive element-wise layers are fused into one step, which makes a single pass over memory,
-//! and works in place if it is the only reader of its input.
+//! [`Session::new`] plans a graph once. The plan consists of a topological order, a slot for each value, the
+//! last use of each value, and the values that are the same in every run, which become constants.
+//! [`Session::run`] executes the plan: each op evaluates itself, and values are dropped after their last use.
+//! Tensors share their storage, so passing them on does not copy elements. Consecutive element-wise layers
+//! are fused into one step that makes a single pass over memory, and that works in place if nothing else uses
+//! its input.
 //!
 //! The graph must have been inferred. Inputs are checked against the facts of the Parameters. With
 //! [`Options::check_facts`], all computed values are checked against their facts.

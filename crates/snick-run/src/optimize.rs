@@ -1,4 +1,4 @@
-//! Passes that make the execution of a plan faster without changing any output.
+//! Passes that make the execution of a plan faster. Outputs change at most by rounding.
 
 mod compute_slice_numbers;
 mod constant_values;
@@ -13,7 +13,7 @@ use snick_ir::Graph;
 use crate::half_precision::HalfPrecision;
 use crate::plan::Plan;
 
-/// Folds everything that is the same in every run, except for large low-bit weights, and fuses steps.
+/// Folds all values that are the same in every run, except large low-bit weights, and fuses steps.
 pub(crate) fn optimize(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     keep_packed::keep_packed(plan, graph, half_precision);
     fuse_int8_conv::fuse_int8_conv(plan, graph, half_precision);

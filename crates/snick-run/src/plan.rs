@@ -11,7 +11,8 @@ use crate::fused_elementwise::FusedLayers;
 use crate::quantized_step::QuantizedStep;
 use crate::slice_numbers::SliceNumbers;
 
-/// One node, or several nodes that are evaluated together. In that case, `node` is the last of them.
+/// A step of a plan: evaluates one node, or several nodes together. In the latter case, `node` is the last of
+/// them.
 pub(crate) struct Step {
     pub(crate) node: NodeId,
     pub(crate) kind: StepKind,
@@ -21,8 +22,8 @@ pub(crate) struct Step {
     pub(crate) first: usize,
     /// The number of outputs.
     pub(crate) outs: usize,
-    /// Whether inference does not know the type or rank of some input. In that case, the op may compute
-    /// something that inference would have refused, so its outputs are checked against their facts.
+    /// Whether the type or rank of some input is unknown to inference. In that case, inference could not
+    /// reject invalid inputs, so the outputs are checked against their facts at run time.
     pub(crate) is_checked: bool,
 }
 
@@ -121,7 +122,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Removes unused outputs if that saves work.
+    /// Replaces ops that have unused outputs by ops that do not compute these outputs, where such ops exist.
     pub(crate) fn prune_outputs(&mut self, graph: &Graph) {
         for step in &mut self.steps {
             let outs = step.first..step.first + step.outs;
@@ -133,7 +134,7 @@ impl Plan {
         }
     }
 
-    /// Removes the steps of these nodes whose outputs are unused.
+    /// Removes each step of these nodes if none of its outputs is used.
     pub(crate) fn remove_unread(&mut self, nodes: &HashSet<NodeId>) {
         let mut is_read = vec![false; self.slots];
         let mut kept = Vec::with_capacity(self.steps.len());
@@ -159,7 +160,8 @@ impl Plan {
         readers
     }
 
-    /// Walks the steps backwards, so the first use of a value that is found is its last use.
+    /// Marks the last use of each value. Visits the steps in reverse order, so that the first use it finds is
+    /// the last one in a run.
     pub(crate) fn mark_last_uses(&mut self) {
         self.is_read = vec![false; self.slots];
         for step in self.steps.iter_mut().rev() {

@@ -1,5 +1,5 @@
-//! Steps between FakeQuantizes that compute on codes, that is, the indices of levels, with one byte per
-//! element.
+//! Steps between FakeQuantizes that compute on codes. A code is the index of a quantization level, stored in
+//! one byte.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ pub(crate) enum QuantizedStep {
     Quantize(Arc<Quantizer>),
     /// Converts codes to values.
     Dequantize(Arc<Quantizer>),
-    /// Computes a convolution of codes and the layers after it; the result is codes.
+    /// Computes a convolution of codes, and the fused layers after it; the result consists of codes.
     Convolve(Box<QuantizedConvolution>),
-    /// Selects the maxima of codes in windows.
+    /// Applies a MaxPool to codes.
     MaxPool(Box<QuantizedMaxPool>),
     /// Adds two quantized values; inputs and result are codes.
     Add { parts: [Arc<Quantizer>; 2], sum: Arc<Quantizer> },

@@ -25,13 +25,14 @@ pub struct Options {
     /// Limit on the memory of all tensors together, in bytes. A layer whose outputs would exceed the limit
     /// fails. 0 means no limit.
     pub memory: usize,
-    /// Limit on the number of output elements that a run computes. Bodies count in each iteration, and an
-    /// empty output counts as one element. A layer that needs more than is left fails; if its shapes are
-    /// known, it fails before it is computed. `None` means no limit.
+    /// Limit on the number of output elements that a run computes. Layers of bodies count once per iteration,
+    /// and an empty output counts as one element. A layer that would exceed the limit fails; if its shapes
+    /// are known, it fails before it is computed. `None` means no limit.
     pub fuel: Option<usize>,
 }
 
-/// The progress of a run, after a layer has finished or has executed a layer of one of its bodies.
+/// The progress of a run. It is reported after each layer, and for a layer with bodies also after each layer
+/// inside a body.
 #[derive(Copy, Clone, Debug)]
 pub struct Progress<'a> {
     /// Number of finished layers.
@@ -40,8 +41,8 @@ pub struct Progress<'a> {
     pub layers: usize,
     /// The layer.
     pub node: NodeId,
-    /// The outputs of the layer, with f16 and bf16 as f32. Empty if the layer is still running, has failed,
-    /// depends on a failed layer, or was only computed as codes.
+    /// The outputs of the layer; f16 and bf16 values may be given in f32. Empty if the layer is still
+    /// running, has failed, depends on a failed layer, or was only computed as quantized codes.
     pub values: &'a [Tensor],
 }
 

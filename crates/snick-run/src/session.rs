@@ -1,4 +1,4 @@
-//! Runs a plan.
+//! Sessions: graphs that are planned once and can be run many times.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -107,14 +107,15 @@ impl Session {
         self.run_with(inputs, options, &mut Variables::default())
     }
 
-    /// Like [`Session::run`], but starts with the variables of earlier runs. Afterwards, the variables have
-    /// the values that this run assigned. A run that fails assigns nothing.
+    /// Like [`Session::run`], but starts with the values that earlier runs left in `variables`, and stores
+    /// the values that this run assigns. A run that fails assigns nothing, unless [`Options::keep_going`] is
+    /// set.
     pub fn run_with(&self, inputs: &[Tensor], options: Options, variables: &mut Variables) -> Outputs {
         self.watch(inputs, options, variables, |_| ControlFlow::Continue(()))
     }
 
-    /// Like [`Session::run_with`], but calls `watch` after each layer. `watch` may stop the run, which is
-    /// reported as an error of the next layer.
+    /// Like [`Session::run_with`], but calls `watch` after each layer, including layers inside bodies. If
+    /// `watch` stops the run, this is reported as an error of the next layer.
     pub fn watch(
         &self,
         inputs: &[Tensor],
@@ -139,7 +140,8 @@ impl Session {
         outputs
     }
 
-    /// Runs the graph as part of another run. Assignments to variables take effect when that run ends.
+    /// Runs the graph with state that it shares with other graphs. Assigned variables keep their old values
+    /// until the outermost run ends.
     pub(crate) fn run_inside(
         &self,
         inputs: &[Tensor],
@@ -218,7 +220,8 @@ impl Session {
         checked.map_err(|error| self.located(step, error))
     }
 
-    /// Takes the inputs of a step out of the slots. Returns `false` if an input was not computed.
+    /// Collects the inputs of a step, and empties each slot after its last use. Returns `false` if an input
+    /// was not computed.
     fn gather(&self, step: &Step, slots: &mut [Slot], inputs: &mut Vec<Tensor>) -> Result<bool, Located> {
         let mut complete = true;
         let op = step.op(&self.graph);
@@ -227,7 +230,7 @@ impl Session {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
                 Operand::Constant(number) => inputs.push(self.plan.constants[number].clone()),
                 Operand::Slot { slot, last } => {
-                    // Borrows the slot, because moving a `Tensor` is expensive.
+                    // Matches on a reference, because moving every `Tensor` out of its slot would be slow.
                     let value = &mut slots[slot];
                     let Slot::Full(tensor) = value else {
                         complete = false;
@@ -250,7 +253,8 @@ impl Session {
         Ok(complete)
     }
 
-    /// Evaluates a single step on these input values, and returns its outputs before any rounding.
+    /// Evaluates a single step on the given input values. Outputs that were computed in f32 are not rounded
+    /// to f16 or bf16.
     pub(crate) fn evaluate_alone(&self, step: &Step, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let op = step.op(&self.graph);
         let mut operands = Vec::with_capacity(values.len());
@@ -326,7 +330,7 @@ impl Session {
         values.map_err(|error| self.located(step, with_inputs(error, inputs.iter())))
     }
 
-    /// Checks the outputs of a node, which are stored from slot `first` on, against its facts.
+    /// Checks the outputs of a node against its facts. `first` is the slot of the first output.
     fn check(
         &self,
         bindings: &SymbolBindings,
@@ -339,7 +343,7 @@ impl Session {
         checked.map_err(|error| self.graph.located(node, error))
     }
 
-    /// Stores those outputs that are read.
+    /// Stores the outputs that other steps read.
     fn store(&self, step: &Step, values: Option<Vec<Tensor>>, slots: &mut [Slot]) {
         let outs = step.first..step.first + step.outs;
         let mut values = values.into_iter().flatten();

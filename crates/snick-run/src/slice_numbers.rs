@@ -1,4 +1,5 @@
-//! Computes the start, length and step of a slice at run time, without a tensor for each of them.
+//! Computes the start, length and step of a slice at run time. Intermediate results are plain integers
+//! instead of tensors.
 
 use smallvec::SmallVec;
 use snick_ir::OpError;
@@ -86,7 +87,7 @@ impl Terms {
 }
 
 impl SliceNumbers {
-    /// Slices the first of `inputs`, the data.
+    /// Evaluates the terms and applies the slice to the data, which is the first of `inputs`.
     pub(crate) fn select(&self, slice: &Slice, inputs: &[Tensor]) -> Result<Tensor, OpError> {
         let data = inputs.first().ok_or(OpError::NotConnected { port: 0 })?;
         let values = self.terms.values(data, inputs)?;

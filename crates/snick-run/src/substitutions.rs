@@ -1,10 +1,13 @@
 //! Adds the optimized steps of a session to its graph, next to the layers that they replace, so that a check
 //! can execute both and compare their values.
 //!
-//! A step that does not simply evaluate the op of its node becomes a custom op that runs the step. Where
-//! possible, this op reads the values that the model computes, not the outputs of other optimized steps, so
-//! that each step is checked separately. For steps that read codes, these values are quantized again. Each
-//! folded constant has its own claim.
+//! Each step that does more than evaluate the op of its node becomes a custom op that runs the step. A claim
+//! ([`Substitution`]) states that the outputs of this op equal the values of the replaced layers. Each folded
+//! constant gets a claim as well.
+//!
+//! Where possible, a custom op reads the values that the original layers compute, not the outputs of other
+//! optimized steps, so that each step is checked separately. If a step reads quantized codes, they are
+//! computed from the original values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +23,7 @@ use snick_tensor::kernels::Quantizer;
 use crate::plan::{Operand, Step, StepKind, slots};
 use crate::session::Session;
 
-/// A graph of a session, together with the layers that replace some of its layers in a run.
+/// The graph of a session, extended by the layers that replace some of its layers in a run.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -187,7 +190,7 @@ impl<'s> Builder<'s> {
         Some(())
     }
 
-    /// The value of a slot, and the model values that serve as inputs when the slot's reader is checked.
+    /// The value that represents a slot, and the values of the model from which it is computed.
     fn value(&mut self, slot: usize) -> Option<(Value, Vec<Value>)> {
         if let Some(&value) = self.values.get(slot) {
             return Some((value, vec![value]));
@@ -223,7 +226,7 @@ impl<'s> Builder<'s> {
     fn claim(&mut self, by: &'static str, rounds: bool, old: Value, new: Value, reads: Vec<Value>) {
         let tolerance = match by {
             _ if rounds => Some(Tolerance::UNDECLARED),
-            // Contractions flush subnormal factors to zero.
+            // Constants that contractions read are folded with subnormal elements flushed to zero.
             "fold" => Some(Tolerance { relative: 0.0, absolute: f32::MIN_POSITIVE.into() }),
             _ => None,
         };

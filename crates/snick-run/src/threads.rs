@@ -12,7 +12,7 @@ use snick_ir::OpError;
 #[derive(Default)]
 pub(crate) struct Threads(Mutex<BTreeMap<usize, Arc<Team>>>);
 
-/// Threads that work for a single run at a time.
+/// A pool of threads that serves one run at a time.
 pub(crate) struct Team {
     pool: ThreadPool,
     is_taken: AtomicBool,
@@ -55,8 +55,8 @@ impl Team {
             let runs_on = rayon::current_thread_index();
             rayon::scope(|scope| {
                 scope.spawn_broadcast(|_, _| {
-                    // The thread that executes the run processes its own jobs while it waits for the other
-                    // threads.
+                    // The thread that executes the run does not need to stay awake here: rayon lets it
+                    // process jobs while it waits for the other threads.
                     if rayon::current_thread_index() != runs_on {
                         stay_awake(&ends);
                     }
@@ -68,7 +68,7 @@ impl Team {
     }
 }
 
-/// Sets a flag when it is dropped.
+/// Sets `flag` to `value` when it is dropped, even if the run panics.
 struct AtEnd<'a> {
     flag: &'a AtomicBool,
     value: bool,
@@ -80,8 +80,8 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Processes jobs of other threads of the pool until `ends` is set. The longer it is idle, the less processor
-/// time it uses.
+/// Processes jobs of other threads of the pool until `ends` is set. While there are no jobs, it first spins,
+/// then yields, and finally sleeps, so that a long wait uses little processor time.
 fn stay_awake(ends: &AtomicBool) {
     const SPINS: Duration = Duration::from_millis(1);
     const YIELDS: Duration = Duration::from_millis(10);

@@ -22,7 +22,8 @@ use snick_tensor::{ElementType, Tensor};
 #[derive(Clone, Default, Debug)]
 pub struct Variables {
     values: BTreeMap<String, Tensor>,
-    /// Values that the current run has assigned. The run itself still reads `values`.
+    /// Values that the current run has assigned. They replace `values` when the run ends; until then,
+    /// ReadValue still reads `values`.
     assigned: BTreeMap<String, Tensor>,
 }
 
@@ -62,8 +63,8 @@ impl Variables {
         Ok(())
     }
 
-    /// The element type of a variable of an inferred graph; `Dynamic` if the graph has no such variable, or
-    /// if the type of the variable is not fixed.
+    /// The element type of a variable in an inferred graph. Returns `Dynamic` if the graph has no such
+    /// variable, or if its type is not known.
     pub fn element_type(graph: &Graph, variable_id: &str) -> ElementType {
         let mut known = BTreeMap::new();
         declared(graph, &mut known);
@@ -71,8 +72,8 @@ impl Variables {
         first.map_or(ElementType::Dynamic, |read| read.element_type)
     }
 
-    /// The value that was assigned; otherwise the input of the ReadValue; otherwise zeros of the smallest
-    /// possible shape.
+    /// Evaluates a ReadValue. Returns the value that an earlier run assigned, otherwise the input of the
+    /// ReadValue. Without either, returns zeros of the smallest shape that the output may have.
     pub(crate) fn read(
         &self,
         op: &ReadValue,
@@ -100,13 +101,14 @@ impl Variables {
     /// Assigns the input to the variable for the next run, and returns it.
     pub(crate) fn assign(&mut self, op: &Assign, inputs: &[Tensor]) -> Vec<Tensor> {
         if let Some(value) = inputs.first() {
-            // Copies views, because a view would keep its entire storage alive.
+            // Makes views contiguous, because a view would keep its entire storage alive.
             self.assigned.insert(op.variable_id.clone(), value.contiguous());
         }
         inputs.to_vec()
     }
 
-    /// Ends a run, and keeps or discards the values that it assigned.
+    /// Ends a run. If `keep` is set, the assigned values become the values of the variables; otherwise they
+    /// are discarded.
     pub(crate) fn finish(&mut self, keep: bool) {
         let assigned = std::mem::take(&mut self.assigned);
         if keep {
@@ -135,7 +137,7 @@ impl Declared {
     }
 }
 
-/// The variables of a graph and its bodies.
+/// Collects the types and shapes that the ReadValues of a graph and its bodies declare, by variable id.
 fn declared(graph: &Graph, known: &mut BTreeMap<String, Vec<Declared>>) {
     for id in graph.ids() {
         let node = graph.node(id);

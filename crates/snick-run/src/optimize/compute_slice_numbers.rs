@@ -1,8 +1,9 @@
 //! Lets dynamic slices compute their own start, length and step.
 //!
 //! A model computes the operands of a dynamic slice in separate layers, which read axis sizes and list
-//! elements, clamp them and do arithmetic with them. Each layer takes only a few machine instructions, so the
-//! slice reads the original lists and computes the rest itself. Steps that have no other readers are removed.
+//! elements, clamp them and do arithmetic on them. Each of these layers takes only a few machine
+//! instructions, which is too little for a step of its own. Therefore the slice reads the original lists and
+//! does the arithmetic itself. Steps that have no other readers are removed.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use snick_tensor::kernels::{BinaryOp, CompareOp};
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::slice_numbers::{SliceNumbers, Term, TermId, Terms};
 
-/// Maximum nesting depth of terms. Beyond it, a term reads the output of a layer instead of computing it.
+/// Maximum nesting depth of terms. A term at this depth reads the output of a layer instead of computing it.
 const DEEPEST: usize = 64;
 
 /// The wrapping i64 function of an Arithmetic op; `None` for functions that slice operands do not use.
@@ -123,7 +124,7 @@ impl<'p> Search<'p> {
         Some(term)
     }
 
-    /// The input port at which the slice's step reads a value; added if necessary.
+    /// The input port at which the slice reads a value. Adds the port if necessary.
     fn port(&mut self, operand: Operand) -> usize {
         let is_same = |other: &Operand| match (operand, other) {
             (Operand::Slot { slot: a, .. }, Operand::Slot { slot: b, .. }) => a == *b,
@@ -157,7 +158,8 @@ impl<'p> Search<'p> {
         constant.to_i64(0).ok().filter(|_| is_integer)
     }
 
-    /// Whether a value is an i64 scalar. Integers of other types wrap at other limits.
+    /// Whether a value is an i64 scalar. Other types are excluded, because their arithmetic wraps at other
+    /// limits.
     fn is_index(&self, operand: Operand) -> bool {
         match self.fact(operand) {
             Some(fact) => {

@@ -18,8 +18,9 @@ const SMALL: usize = 1 << 20;
 const GROWTH: usize = 8;
 
 /// Memory in bytes that all folded values together may take, in addition to [`GROWTH`] times the memory of
-/// the stored constants. Without this limit, a chain of layers that each repeat their input would be computed
-/// here, where the limits of a run do not apply. Steps beyond the limit are computed in the run.
+/// the stored constants. Without this limit, a chain of layers that each repeat their input would be
+/// evaluated at planning time, where the limits of a run do not apply. Steps beyond the limit are left to the
+/// run.
 const FOLDED: usize = 1 << 28;
 
 /// Replaces steps whose outputs are the same in every run by constants of the plan. A step that fails or
@@ -44,14 +45,15 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
         }
         false
     });
-    // One constant for each element type that a slot is read as.
+    // A slot gets a separate constant for each element type that it is read as, and for reads by
+    // contractions.
     let mut numbers = HashMap::new();
     for step in &mut plan.steps {
         let op = graph.node(step.node).op();
         for operand in &mut step.operands {
             let Some(slot) = operand.slot() else { continue };
             let Some(value) = &known[slot] else { continue };
-            // Contractions flush subnormal factors to zero.
+            // For contractions, flushes subnormal elements to zero in advance.
             let is_factor = op.has(OpTraits::CONTRACTION);
             let key = (slot, half_precision.read_as(op, slot), is_factor);
             let number = *numbers.entry(key).or_insert_with(|| {
@@ -89,8 +91,8 @@ fn fixed_outputs(
     // Uses the op that the run would use, so that ties are broken in the same way.
     let op = step.op(graph);
     let values = match op {
-        // Not checked against its fact: inference took the fact from this value, and a scan of large weights
-        // is slow.
+        // Not checked against its fact, because inference derived the fact from this value, and scanning
+        // large weights is slow.
         Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,
@@ -124,8 +126,8 @@ fn fixed_outputs(
     fits.then_some(values)
 }
 
-/// Whether a Reshape of empty data has both -1 and 0 in its target. Evaluation fails, because any size fits
-/// in place of -1, but inference may know the output shape.
+/// Whether a Reshape of empty data has both -1 and 0 in its target. Evaluation rejects such a Reshape,
+/// because any size could replace the -1. Inference, however, may know the output shape.
 fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     let facts: Vec<_> = graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
     let [Some(data), Some(target)] = facts.as_slice() else { return false };
@@ -133,8 +135,8 @@ fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     is_ambiguous && data.shape.as_static().is_some_and(|dims| dims.contains(&0))
 }
 
-/// The output of a ShapeOf, if it was inferred. It is right in every run, because the inputs of a run are
-/// checked against the inferred shapes.
+/// The output of a ShapeOf, if it was inferred. It is the same in every run, because runs check their inputs
+/// against the inferred shapes.
 fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     let fact = &graph.node(node).outs().first()?.fact;
     let sizes = fact.ints()?;

@@ -1,8 +1,8 @@
 //! Fuses consecutive element-wise layers.
 //!
-//! Values that only the next layer reads are never stored, nor is the output of a preceding matrix
-//! multiplication or convolution. Inferred shapes decide which layers are fused. The run decides whether its
-//! sizes allow a single pass; if not, it evaluates the layers one by one.
+//! A fused step does not store its intermediate values, nor the output of a preceding matrix multiplication
+//! or convolution. Inferred shapes decide which layers are fused. At run time, if the actual sizes do not
+//! allow a single pass, the layers are evaluated one by one.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, OpTraits};
@@ -21,7 +21,7 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
     for mut step in std::mem::take(&mut plan.steps) {
         if let Some((function, ports)) = fusable(graph, &step) {
-            // A port whose input is the output of a fused step, if no other step reads this output.
+            // The port that reads the output of a fused step, if no other step reads this output.
             let continued = ports.iter().find_map(|&port| {
                 let slot = step.operands[port].slot()?;
                 let own = step.operands.iter().filter(|operand| operand.slot() == Some(slot)).count();

@@ -1,9 +1,9 @@
-//! Computes convolutions of quantized values and quantized weights in integers.
+//! Computes convolutions of quantized values and quantized weights in integer arithmetic.
 //!
 //! A quantized model has a FakeQuantize before every convolution, and integer weights that subsequent layers
-//! scale. The index of a FakeQuantize level (its code) fits in a byte. Products of codes and integer weights
-//! are summed exactly. The layers after the sums, up to the next FakeQuantize, are applied before the result
-//! is stored.
+//! scale. The index of a FakeQuantize level, called its code, fits in a byte. Products of codes and integer
+//! weights are summed exactly. The layers after the convolution, up to the next FakeQuantize, are applied to
+//! the sums before the result is stored.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ struct Found {
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
     /// How the codes are computed. Codes without an entry are computed by quantizing the input.
     computed: HashMap<NodeId, Computed>,
-    /// Layers that need not be computed unless they have other readers.
+    /// Layers that the fused steps replace. They are still computed if they have other readers.
     replaced: HashSet<NodeId>,
 }
 
@@ -97,10 +97,11 @@ struct Computed {
     inputs: Vec<NodeId>,
 }
 
-/// The layers after a convolution, up to and including a FakeQuantize.
+/// A convolution and the layers after it, up to and including a FakeQuantize.
 struct Following {
     after: QuantizedEpilogue,
-    /// A fused MaxPool. In channels where a greater code means a smaller value, it takes the minimum code.
+    /// A fused MaxPool. In channels where a greater code represents a smaller value, it selects the minimum
+    /// code.
     pool: Option<QuantizedMaxPool>,
     /// The convolution and the layers after it, excluding the FakeQuantize.
     layers: Vec<NodeId>,
@@ -144,8 +145,8 @@ impl<'a> Search<'a> {
         self.graph.node(node).op()
     }
 
-    /// The dims of an image, if it is computed in `f32`, the dims are known, and the number of elements does
-    /// not overflow.
+    /// The dims of a batch of images. `None` unless the value is computed in `f32`, all dims are known, and
+    /// the number of elements does not overflow.
     fn image(&self, value: Value) -> Option<[usize; 4]> {
         let fact = self.graph.fact(value)?;
         let is_float = self.half_precision.computes_in_f32(fact.element_type);
@@ -205,8 +206,8 @@ impl<'a> Search<'a> {
         for step in &self.plan.steps {
             self.sum(step, &mut found);
         }
-        // If the codes of a MaxPool's output are read, the codes of its input are needed. Any other MaxPool
-        // of quantized values is also faster on codes.
+        // Visits MaxPools from last to first: if a step reads the codes of a MaxPool, the codes of its input
+        // are needed as well. Any other MaxPool of quantized values is also faster on codes.
         for step in self.plan.steps.iter().rev() {
             if found.quantizers.contains_key(&step.node) {
                 self.pooled(step, &mut found);
@@ -264,9 +265,9 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// The layers after a convolution with this many output channels, if they have no other readers:
-    /// optionally a bias, a PReLU, a scale, a shift and a clamp, with at most one MaxPool anywhere among
-    /// them, then a FakeQuantize.
+    /// Matches the layers after a convolution, none of which may have other readers: optionally a bias, a
+    /// PReLU, a scale, a shift and a clamp, with at most one MaxPool at any position among them, and then a
+    /// FakeQuantize. `outputs` is the number of output channels.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
         let mut layers = vec![convolution.node];
         let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
@@ -317,7 +318,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The constant that a step combines with the value in a slot, if it broadcasts to one number per
+    /// The other operand of a step that reads `slot`, if it is a constant that broadcasts to one number per
     /// channel. PReLU aligns a one-dimensional slope with the channels.
     fn by_channel(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
@@ -363,8 +364,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Moves a MaxPool behind a multiplication by one factor per channel. A negative factor reverses the order of
-/// the elements, so the pool takes the minimum in these channels.
+/// Adapts a MaxPool that is moved after a multiplication by one factor per channel. A negative factor
+/// reverses the order of the elements, so the pool selects the minimum in these channels.
 fn minimum_where_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: usize) -> QuantizedMaxPool {
     let factors = factors.broadcast_to(&[1, channels, 1, 1]).and_then(|factors| factors.to_f32_vec());
     let is_negative: Vec<bool> = factors.unwrap_or_default().iter().map(|&factor| factor < 0.0).collect();
@@ -500,7 +501,8 @@ mod tests {
             ]
             .concat()
         };
-        // The slope is a single number, one number per channel, and one number per column.
+        // The slope may be a single number or one number per channel. The last slope, with one number per
+        // column, is not supported.
         let slopes: [(&[usize], _); 4] =
             [(&[], [2, 1]), (&[24], [2, 1]), (&[24, 1, 1], [2, 1]), (&[1, 24], [0, 0])];
         for (slope, steps) in slopes {
@@ -543,7 +545,7 @@ mod tests {
             "  %n = Sigmoid-1(%l)\n  %y = Result-1(%n)\n".into(),
         ]
         .concat();
-        // There are three FakeQuantizes and four pools. The output of one of them is also needed as values.
+        // There are three FakeQuantizes and four pools. The output of the last pool is also needed as values.
         let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
         assert_eq!(on_codes(&graph(&layers)), expected([7, 1]));
         // The indices of the maxima are used, so this pool is not replaced.
@@ -590,7 +592,7 @@ mod tests {
         // There is a scale per input channel.
         let by_channel = weights("w", &[8, 8, 3, 3]).replace("f32[8, 1, 1, 1]", "f32[8, 1, 1]");
         assert_eq!(on_codes(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
-        // Each group has a single channel, and the range has no level at 0, the value of the padding.
+        // Each group has a single channel, and the range has no level at 0, so the padding has no code.
         let odd = quantize("a", "x", [-2.0, 2.0]);
         let filters = weights("w", &[8, 1, 1, 3, 3]);
         let grouped = conv(1).replace("Convolution", "GroupConvolution");

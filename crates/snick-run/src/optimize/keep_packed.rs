@@ -1,5 +1,5 @@
-//! Keeps large low-bit weights packed: matrix multiplications and row lookups unpack the parts that they
-//! need.
+//! Keeps large low-bit weights packed. Matrix multiplications and row lookups (Gather) unpack only the parts
+//! that they need.
 //!
 //! Exporters write such weights together with layers that unpack them: a `Convert`, optionally a `Subtract`
 //! of zero points, a `Multiply` by scales, and optionally a `Reshape` and a `Convert`. Folded weights would
@@ -46,8 +46,8 @@ pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfP
     }
 }
 
-/// The input of a layer that may hold packed weights: the matrix `[N, K]` that a MatMul transposes, or the
-/// table of a row lookup.
+/// The input port of a layer at which packed weights are supported: the transposed matrix `[N, K]` of a
+/// MatMul, or the table of a row lookup.
 fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
     let has_known_type = |port| {
         let fact = graph.fact(graph.node(node).input(port)?)?;
@@ -87,7 +87,7 @@ impl Unpacking<'_> {
         let graph = self.graph;
         let mut layers = Vec::new();
         let mut at = last;
-        // Goes from the last layer back to the layer that multiplies by the scales.
+        // Follows the layers backwards, up to the Multiply that applies the scales.
         let (scaled, scales) = loop {
             layers.push(at);
             let node = graph.node(at);

@@ -65,8 +65,8 @@ impl QuantizedWeights {
             matches!(op(at), Op::Convert(op) if half_precision.computes_in_f32(op.destination_type));
         let source = input(at)?;
         let Op::Const(Constant::Here(codes)) = op(source) else { return None };
-        // Requires one number for all filters or one per filter. A tensor of lower rank would be aligned with
-        // the last axes, even if its length equals the number of filters.
+        // Requires one number for all filters, or one per filter. A tensor of lower rank is rejected even if
+        // its length equals the number of filters, because broadcasting would align it with the last axes.
         let is_by_filter = |tensor: &Tensor| tensor.len() == 1 || tensor.rank() == codes.rank();
         if !is_float || !form.tensors().all(is_by_filter) {
             return None;

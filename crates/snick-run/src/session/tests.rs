@@ -62,7 +62,7 @@ fn constant_layers_are_folded() {
     assert_eq!(expected[0].to_i64_vec().unwrap(), [0, -1, -2, 0, -1, -2]);
 }
 
-/// Each layer repeats its input eight times. If there were no limit for all folded values together, the plan
+/// Each layer repeats its input eight times. Without a limit on the total size of the folded values, the plan
 /// would take 4.6 GB.
 #[test]
 fn a_chain_of_repetitions_is_not_folded() {
@@ -139,7 +139,7 @@ fn one_session_serves_several_threads() {
     });
 }
 
-/// Passes its input on. If it `lies`, it infers 3 rows instead of N.
+/// Returns its input. If `lies` is set, it infers 3 rows instead of N.
 #[derive(Debug)]
 struct Pass {
     lies: bool,

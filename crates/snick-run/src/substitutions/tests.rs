@@ -1,5 +1,5 @@
-//! Checks each kind of step, and that a wrong step is detected: the tests give a session the plan for a graph
-//! that differs in one place.
+//! Checks each kind of step, and that a wrong step is detected. For the latter, a session gets the plan for a
+//! graph that differs in one place.
 
 use snick_ir::{infer, text};
 use snick_pass::Checker;
@@ -24,8 +24,8 @@ fn claims(session: Session) -> (Vec<&'static str>, usize) {
     (by, refuted)
 }
 
-/// Checks that the layers with `right` in place of `@` use a step of kind `by`, and that the plan for `wrong`
-/// is refuted.
+/// Replaces `@` in the layers by `right` and by `wrong`. Checks that the plan for `right` has a step of kind
+/// `by`, and that the plan for `wrong` is refuted when it is used for the `right` graph.
 fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let [right, wrong] = [right, wrong].map(|number| layers.replace('@', number));
     let (found, refuted) = claims(session(&right));
