@@ -7,8 +7,8 @@ use snick_ir::Fact;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::{Graph, NodeId, Value};
 
-/// A body and its port map. A port map refers to Parameters and Results by index. This lists the Parameters
-/// and Results once, so that large bodies take linear time.
+/// A body and its port map. A port map refers to Parameters and Results by index, and searching the body for
+/// each index would take quadratic time. Therefore this type lists them once.
 pub(crate) struct Body<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) map: &'g PortMap,
@@ -89,8 +89,8 @@ pub(crate) struct State {
     pub(crate) result: usize,
 }
 
-/// The loop-carried values of a TensorIterator or a Loop, for formats whose loops must list them all: values
-/// with a back edge, and values that the op outputs after the last iteration.
+/// The loop-carried values of a TensorIterator or a Loop, for formats in which a loop must declare all of
+/// them. These are the values with a back edge, and the values that the op outputs after the last iteration.
 pub(crate) struct States {
     pub(crate) list: Vec<State>,
     /// The first state of each Parameter.

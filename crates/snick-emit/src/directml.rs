@@ -182,8 +182,8 @@ impl Writer {
         })
     }
 
-    /// The data type that copies the same bits. Adjusts `axes` to this type, and to the ranks that the
-    /// feature level supports.
+    /// A DirectML data type for elements with the same bits. Adjusts `axes` to this type, and to the ranks
+    /// that the feature level supports.
     fn fit(
         &self,
         element_type: ElementType,
@@ -216,7 +216,8 @@ impl Writer {
     }
 }
 
-/// For each axis of data with dims `dims`: its size, and the slice along it, which may be the whole axis.
+/// For each axis of data with dims `dims`: the size of the axis, and the slice along it. An axis that is not
+/// sliced is selected as a whole.
 fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpError> {
     let mut axes: Vec<(i64, AxisSlice)> = Vec::with_capacity(dims.len());
     for &dim in dims {

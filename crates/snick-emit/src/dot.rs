@@ -13,8 +13,8 @@ const SLICE: &str = ", style=filled, fillcolor=\"#e6f5e9\", color=\"#2e8b57\"";
 const FAILED: &str = ", style=filled, fillcolor=\"#fde3e1\", color=\"#c9302c\"";
 const UNKNOWN: &str = ", fontcolor=\"#a86200\"";
 
-/// The inferred graph in Graphviz's DOT language; bodies become clusters. `failed` returns whether inference
-/// rejected the layer with this name.
+/// The inferred graph in Graphviz's DOT language; bodies become clusters. `failed` is called with the name of
+/// a layer, and returns whether inference rejected the layer.
 pub fn dot(graph: &Graph, failed: &dyn Fn(&str) -> bool) -> String {
     let mut out = String::from("digraph {\n  node [shape=box, fontname=\"sans-serif\"];\n");
     let mut lowered = graph.clone();

@@ -50,7 +50,7 @@ impl<'g> Layer<'g> {
         self.fact(i).ok()?.ints().map(|ints| ints.to_vec())
     }
 
-    /// The number that all elements of input `i` equal, if it is such a constant.
+    /// If input `i` is a constant whose elements are all equal, their value.
     pub(crate) fn known_float(&self, i: usize) -> Option<f64> {
         let numbers = self.tensor(i)?.to_f64_vec().ok()?;
         numbers.first().copied().filter(|first| numbers.iter().all(|number| number == first))
@@ -79,8 +79,8 @@ impl<'g> Layer<'g> {
         self.known_float(i).ok_or_else(|| at_run_time(what))
     }
 
-    /// How many elements to crop along each spatial axis from the full result of a transposed convolution
-    /// with an output shape (input 2). `None` if the numbers are unknown before the run.
+    /// The number of elements to crop along each spatial axis from the full result of a transposed
+    /// convolution with an output shape (input 2). `None` if the numbers are not known statically.
     pub(crate) fn excess(&self, transposed: &TransposedSliding, kernel: &[usize]) -> Option<Vec<i128>> {
         let data = self.fact(0).ok()?.shape.dims()?.get(2..)?;
         let wanted = self.node.outs().first()?.fact.shape.dims()?.get(2..)?;
@@ -114,7 +114,7 @@ impl<'g> Layer<'g> {
         self.len() > 0 && self.node.op().traits().is_foldable() && (0..self.len()).all(is_known)
     }
 
-    /// The outputs, evaluated while the model is written; `None` unless all inputs are constants.
+    /// The outputs, evaluated at export time; `None` unless all inputs are constants.
     pub(crate) fn evaluated(&self) -> Option<Vec<Tensor>> {
         if !self.is_constant() {
             return None;

@@ -22,8 +22,7 @@ impl Refusals {
     /// they are used.
     ///
     /// # Errors
-    /// The first error of inference: a layer may be unable to run, for example because known values
-    /// contradict each other.
+    /// The first error of inference, for example if known values contradict each other.
     pub(crate) fn legalize(
         graph: &mut Graph,
         target: &Target,

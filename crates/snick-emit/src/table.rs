@@ -7,8 +7,8 @@ use snick_tensor::ElementType;
 
 use crate::layer::Layer;
 
-/// Element types that an operator of the format lacks, and a wider type in which the result is the same after
-/// converting back; `None` if there is no such type.
+/// Element types that an operator of the format lacks, and a wider type to compute in. Converting the result
+/// back gives the same result. `None` if there is no such type.
 pub(crate) type TypeGap = (&'static [ElementType], Option<ElementType>);
 
 /// Writes a layer with the emitter `E`.
@@ -43,8 +43,8 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
-    /// Marks the operator as accepting all element types of the format, including the common gaps. Most such
-    /// operators only move elements.
+    /// Marks the operator as accepting all element types of the format, even those that most other operators
+    /// lack (the `common` gaps in [`OpRow::gap`]). Most operators that are marked only move elements.
     #[cfg(feature = "onnx")]
     pub(crate) fn every_type(mut self) -> Self {
         self.every_type = true;
@@ -57,9 +57,9 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
-    /// The wider type to compute a layer in if the operator lacks one of its types: `None` if it lacks none,
-    /// `Some(None)` if it lacks one but no wider type works. The `common` gaps apply to the output and all
-    /// inputs, unless the operator accepts every type.
+    /// The wider type in which to compute a layer if the operator lacks one of its types. The result is
+    /// `None` if the operator lacks no type, and `Some(None)` if it lacks a type and no wider type works. The
+    /// `common` gaps apply to the output and all inputs, unless the operator accepts every type.
     pub(crate) fn gap(&self, layer: &Layer, common: &[TypeGap]) -> Option<Option<ElementType>> {
         let own = layer.node.outs().first()?.fact.element_type;
         let of_row = self.gaps.iter().find(|(types, _)| types.contains(&own));

@@ -1,9 +1,11 @@
-//! Writes If, Loop and TensorIterator as ONNX's If or Loop, whose graphs can read names from the enclosing
+//! Writes If, Loop and TensorIterator as ONNX's If or Loop, whose subgraphs can read names from the enclosing
 //! graphs.
 //!
-//! Loop-invariant values are read by name. A sliced input is gathered inside the body by iteration number.
-//! The Loop stacks the parts of a concatenated output along a new axis, and the writer then merges this axis
-//! into the concatenated one. A value whose result in the last iteration is an output is carried as a state.
+//! - A loop-invariant value is read by name.
+//! - A sliced input is gathered inside the body by iteration number.
+//! - The parts of a concatenated output are stacked by the Loop along a new axis, which is then merged into
+//!   the concatenated axis.
+//! - An output that returns a value of the last iteration is carried as a state.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
@@ -161,7 +163,7 @@ fn value(node: NodeId) -> Value {
     Value { node, port: 0 }
 }
 
-/// The name of the whole value that is passed to a Parameter.
+/// The name of the value that a link passes to a Parameter as a whole.
 fn fed(body: &Body, parameter: usize, outer: &[String]) -> Result<String> {
     let name = body.whole_link(parameter).and_then(|link| outer.get(link.external?));
     name.cloned().ok_or_else(|| {
@@ -247,7 +249,7 @@ fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut"))?;
     let axis = normalize_axis(cut.axis, e.rank(port)?)?;
     let (first, last) = if cut.stride < 0 { (cut.end, cut.start) } else { (cut.start, cut.end) };
-    // A negative bound counts from the end, where -1 is the size itself.
+    // Negative bounds count from the end of the axis: -1 is its size, -2 is its size minus 1.
     let behind = |at: i64| if at < 0 { (1, at.saturating_add(1)) } else { (0, at) };
     let ((first_sizes, first), (last_sizes, last)) = (behind(first), behind(last));
     let shape = e.node("Shape", &[e.input(port)?], vec![]);
@@ -261,8 +263,8 @@ fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     Ok(e.node("Div", &[length, step], vec![]))
 }
 
-/// The initial value of a state that every iteration writes before it reads it. A loop without iterations
-/// returns this value, so its sizes lie within the inferred intervals of the state.
+/// The initial value of a state that no iteration reads before it is written. A loop without iterations
+/// returns this value, so its sizes must lie within the inferred intervals of the state.
 fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
     let fact = body.fact(body.returned(result));
     let dims = fact.shape.dims().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
@@ -287,7 +289,7 @@ fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Result<String> {
     Ok(e.node("Reshape", &[number, shape], vec![]))
 }
 
-/// The slice for one iteration. Negative indices of Gather count from the end.
+/// The slice for one iteration. Its indices may be negative: Gather counts these from the end.
 fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<String> {
     let border = if cut.start < 0 { cut.start.saturating_add(1) } else { cut.start };
     let first = if cut.stride < 0 { border.saturating_sub(cut.part_size) } else { border };
@@ -324,8 +326,8 @@ fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize
     }
     let all = e.node.outs().get(port).and_then(|out| out.fact.shape.dims()?.get(axis));
     let is_empty = all.and_then(SymExpr::as_const) == Some(0);
-    // Uses the part size that the body computes, because the link may declare a different one. Excludes empty
-    // outputs, because the stack of a loop without iterations may have any sizes.
+    // Uses the part size that the body computes, because the link may declare a different one. If the output
+    // is empty, the axis is not squeezed, because the stack of a loop without iterations may have any sizes.
     if dims[axis].as_const() == Some(1) && !is_empty {
         let single = e.vector(&[axis as i64 + 1])?;
         return Ok(e.node("Squeeze", &[whole, single], vec![]));

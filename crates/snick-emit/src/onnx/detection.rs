@@ -82,8 +82,8 @@ fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     e.last_port(2, "Cast", &[count], Emitter::to(target)?)
 }
 
-/// The IoU threshold for ONNX. ONNX only drops boxes above its threshold, whereas the layer also drops boxes
-/// at the threshold, so ONNX gets the next smaller number.
+/// The IoU threshold for ONNX. ONNX drops boxes above its threshold, whereas the layer also drops boxes
+/// exactly at the threshold. Therefore ONNX gets the next smaller number.
 fn overlap_limit(e: &mut Emitter) -> Result<String> {
     if e.len() <= 3 {
         return Err(OpError::unsupported("an IoU threshold of 0"));
@@ -151,7 +151,8 @@ fn columns_to_image(e: &mut Emitter, op: &Col2Im) -> Result {
     e.last("Squeeze", &[images, axes], vec![])
 }
 
-/// Like version 8 with `bilinear_interpolation_pad`, ONNX interpolates with zeros beyond the edges.
+/// ONNX interpolates with zeros beyond the edges, as DeformableConvolution-8 does with
+/// `bilinear_interpolation_pad`.
 fn deformable_convolution(e: &mut Emitter, op: &DeformableConvolution) -> Result {
     let windows = op.sliding.windows();
     if !op.bilinear_interpolation_pad || windows.auto_pad.is_same() {

@@ -56,7 +56,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         }
         Op::LogicalNot(_) => renamed("Not").only(is_boolean),
         Op::PRelu(_) => OpRow::new(prelu).lacks(FLOATS_TO_32_BITS),
-        // ONNX only rounds half to even. The rounding mode does not matter for integers.
+        // ONNX only rounds halves to even. For integers, the rounding mode does not matter.
         Op::Round(op) => {
             identity_on_integers("Round").only(|layer| !layer.is_float() || op.mode == RoundMode::HalfToEven)
         }
@@ -127,7 +127,7 @@ fn is_boolean(layer: &Layer) -> bool {
     layer.element_type(0) == Ok(ElementType::Boolean)
 }
 
-/// Booleans are selected with And and Or, because Where of ONNX Runtime does not support them.
+/// Selects booleans with And and Or, because ONNX Runtime does not support them in Where.
 fn select(e: &mut Emitter) -> Result {
     if e.element_type(1)? != ElementType::Boolean {
         return e.last("Where", &e.inputs(), vec![]);

@@ -95,7 +95,7 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// Adds the node that computes the first `count` outputs of the layer. ONNX's operator does not compute
+    /// Adds the node that computes the first `count` outputs of the layer, for operators that do not compute
     /// the other outputs.
     pub(super) fn last_of<S: AsRef<str>>(
         &mut self,

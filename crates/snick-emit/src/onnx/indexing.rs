@@ -61,7 +61,8 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
 }
 
 /// If constant indices are out of range, the layer returns zeros but ONNX fails. Appends a slice of zeros to
-/// the data, points these indices at it, and returns data and indices; `None` if no index is out of range.
+/// the data and lets these indices refer to it. Returns the data and the indices; `None` if no index is out
+/// of range.
 fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option<(String, String)>, OpError> {
     let data = &e.fact(0)?.shape;
     let size = data.dims().and_then(|dims| dims.get(axis)?.as_const()).filter(|&size| size > 0);
@@ -78,7 +79,7 @@ fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option
     pads[rank + axis] = 1;
     let (data, pads) = (e.input(0)?, e.vector(&pads)?);
     let data = e.node("Pad", &[data, pads], vec![text("mode", "constant")]);
-    // Padding moves the end of the axis, from which negative indices count.
+    // Negative indices are made nonnegative, because the padding moves the end of the axis.
     let within = |index| match inside.contains(&index) {
         true if index < 0 => index + size,
         true => index,

@@ -138,7 +138,7 @@ fn roll(e: &mut Emitter) -> Result {
     e.last("Identity", &[value], vec![])
 }
 
-/// ONNX needs one repeat per axis: missing axes and missing repeats are prepended as 1.
+/// ONNX needs one repeat per axis. Prepends axes of size 1 or repeats of 1, whichever are missing.
 fn tile(e: &mut Emitter) -> Result {
     let (mut x, mut repeats, rank) = (e.input(0)?, e.input_i64(1)?, e.rank(0)?);
     let count = match e.fact(1)?.shape.as_static().as_deref() {

@@ -79,7 +79,7 @@ fn convolution(e: &mut Emitter, op: &DilatedSliding, grouped: bool) -> Result {
     e.last("Conv", &inputs, attrs)
 }
 
-/// Pads the result with zeros by a separate Pad where ConvTranspose cannot.
+/// Writes a transposed convolution. Where ConvTranspose cannot pad the result, a separate Pad adds zeros.
 fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let spatial = spatial(e, usize::from(grouped))?;
     let windows = transposed.sliding.windows();
@@ -122,14 +122,14 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
     e.last("Pad", &[y, zeros], vec![])
 }
 
-/// The attributes that let the runtime compute the padding from the output shape, because the size of the
-/// data is unknown.
+/// The attributes for data of unknown size. With these, the runtime computes the padding from the output
+/// shape.
 fn padding_by_output_shape(
     e: &Emitter,
     transposed: &TransposedSliding,
     spatial: usize,
 ) -> Result<Vec<Attribute>, OpError> {
-    // If an odd number of elements is cropped, ONNX crops the extra one at the opposite end.
+    // If an odd number of elements is cropped, ONNX and OpenVINO crop the extra element at opposite ends.
     let auto_pad = match transposed.sliding.sliding.auto_pad {
         AutoPad::SameUpper => "SAME_LOWER",
         AutoPad::SameLower => "SAME_UPPER",
@@ -144,8 +144,8 @@ fn padding_by_output_shape(
     Ok(vec![ints("output_shape", sizes), ints("output_padding", extra), text("auto_pad", auto_pad)])
 }
 
-/// Kernel, window and rounding attributes of a pool. `counts` is whether padding elements are counted in the
-/// average.
+/// Kernel, window and rounding attributes of a pool. `counts` says whether the average includes padding
+/// elements.
 fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result<Vec<Attribute>, OpError> {
     let (windows, kernel) = (op.windows(dilations), op.kernel.as_slice());
     let axes = || (0..kernel.len()).map(|i| windows.axis(i));
@@ -166,7 +166,8 @@ fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result
     Ok([sliding, vec![ints("kernel_shape", kernel.to_vec()), int("ceil_mode", ceil)]].concat())
 }
 
-/// Extends the padding to the end of the last window. This is only possible if padding elements do not count.
+/// Extends the padding to the end of the last window. This is only possible if the average excludes padding
+/// elements.
 fn padded_up(
     e: &Emitter,
     windows: &Windows,

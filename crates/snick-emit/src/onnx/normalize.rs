@@ -39,8 +39,8 @@ fn is_across_channels(layer: &Layer) -> bool {
     is_of_images && layer.known(1).is_some_and(|axes| axes == [1])
 }
 
-/// The layer averages over equally many neighbours on both sides. For an even size, ONNX would add one more
-/// after the element.
+/// The layer averages over the same number of neighbours on both sides. For an even size, ONNX would include
+/// one more neighbour after the element, so an odd size is written.
 fn lrn(e: &mut Emitter, op: &Lrn) -> Result {
     let window = op.size.saturating_sub(1).max(0) / 2 * 2 + 1;
     let alpha = op.alpha * window as f64 / op.size as f64;

@@ -54,8 +54,8 @@ fn fake_quantize(e: &mut Emitter, levels: i64) -> Result {
     e.last("DequantizeLinear", &[integers, to, zero_point], axis)
 }
 
-/// The scales and zero points with which QuantizeLinear and DequantizeLinear compute a FakeQuantize: one of
-/// each for all data, or one per index of an axis.
+/// The scales and zero points with which QuantizeLinear and DequantizeLinear compute a FakeQuantize. There is
+/// one of each for all data, or one per index of an axis.
 struct Code {
     axis: Option<i64>,
     /// The scales of QuantizeLinear.
@@ -66,10 +66,12 @@ struct Code {
 }
 
 impl Code {
-    /// Returns `None` if ONNX would compute something else. The number of levels must be the number of values
-    /// of an integer type. The input and output ranges must have the same zero point, which must be even,
-    /// because ONNX rounds halves to even before it adds the zero point. Input steps must be powers of 2, so
-    /// that the layer and ONNX agree on data halfway between two levels.
+    /// Returns `None` if ONNX would compute a different result. The requirements are:
+    ///
+    /// - The number of levels is the number of values of an integer type.
+    /// - The input and output ranges have the same zero point. It is even, because ONNX rounds halves to even
+    ///   before it adds the zero point.
+    /// - Input steps are powers of 2, so that the layer and ONNX agree on data halfway between two levels.
     fn find(e: &Layer, levels: i64) -> Result<Option<Self>, OpError> {
         let integers = match levels {
             256 => ElementType::U8,
@@ -169,7 +171,7 @@ mod tests {
         let integers = ["QuantizeLinear", "DequantizeLinear"];
         assert_eq!(operators(256, [-64.0, 0.0], [63.5, 255.0]), integers);
         assert_eq!(operators(65536, [0.0, 0.0], [65535.0, 65535.0]), integers);
-        // The zero is at an odd level; the step is not a power of 2; no integer type has 255 values.
+        // The zero point is odd; the step is not a power of 2; no integer type has 255 values.
         assert!(operators(256, [-63.5, 0.0], [64.0, 255.0]).contains(&"Round".to_string()));
         assert!(operators(256, [0.0, 0.0], [76.5, 255.0]).contains(&"Round".to_string()));
         assert!(operators(255, [-127.0, -127.0], [127.0, 127.0]).contains(&"Round".to_string()));

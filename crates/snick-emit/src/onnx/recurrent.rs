@@ -29,8 +29,8 @@ fn operator(cell: &Cell) -> &'static str {
     }
 }
 
-/// For each gate in ONNX's order, its position in the IR. The gates of an LSTM are forget, input, cell,
-/// output in the IR, and input, output, forget, cell in ONNX.
+/// For each gate in ONNX's order, its position in the IR. For example, the gates of an LSTM are in the order
+/// forget, input, cell, output in the IR, and input, output, forget, cell in ONNX.
 fn gates(cell: &Cell) -> &'static [usize] {
     match cell.kind {
         CellKind::Lstm => &[1, 3, 0, 2],
@@ -95,7 +95,7 @@ fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String;
     let nothing = e.node("Sub", &[&parts[0], &parts[0]], vec![]);
     let mut order: Vec<&String> = gates.iter().map(|&gate| &parts[gate]).collect();
     order.resize(2 * gates.len(), &nothing);
-    // For linear-before-reset, the bias inside the recurrent product is a separate part.
+    // With linear-before-reset, the bias of the last gate of R is a separate part.
     if let (Some(inner), Some(last)) = (parts.get(gates.len()), order.last_mut()) {
         *last = inner;
     }

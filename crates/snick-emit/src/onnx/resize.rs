@@ -90,16 +90,16 @@ impl Resize {
             entries.push(i);
         }
         let scales = known.map(|scales| entries.iter().filter_map(|&i| scales.get(i).copied()).collect());
-        // ONNX Runtime moves a Resize across a Transpose, even if it then cannot resize the permuted axes in
-        // cubic mode.
+        // ONNX Runtime may move a Resize across a Transpose, even if it then cannot resize the permuted axes
+        // in cubic mode.
         let is_transposed = matches!(layer.graph.node(layer.inputs.first()?.node).op(), Op::Transpose(_));
         let at_once = is_taken(mode, dims.len(), &axes) && !(mode == "cubic" && is_transposed);
         Some(Self { mode, target, axes, entries, scales, count: all.len(), at_once })
     }
 }
 
-/// The mode of Resize; `None` for a type that ONNX Runtime cannot resize. For ranks below 5, `linear`
-/// interpolates between two neighbours per axis, as ONNX does.
+/// The mode of Resize. `None` if ONNX Runtime cannot resize the type, or if ONNX lacks the mode. The `linear`
+/// mode of the layer interpolates between two neighbours per axis, as ONNX does, for ranks below 5 only.
 fn mode(op: &Interpolate, element_type: ElementType, rank: usize) -> Option<&'static str> {
     use ElementType::{F16, F32, I8, I32, U8};
     let (mode, fits) = match op.mode {
@@ -200,9 +200,9 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
     Ok(e.joined(&parts, 0))
 }
 
-/// Resamples one axis at a time. All axes before it are merged into one, and so are all axes after it.
-/// Transposing would not work: ONNX Runtime moves Resize across a Transpose and then rejects the axes. All
-/// sizes are computed, because -1 is ambiguous next to an empty axis.
+/// Resamples one axis at a time. Merges all axes before it into one, and all axes after it into another.
+/// Transposing instead would not work, because ONNX Runtime moves Resize across a Transpose and then rejects
+/// the axes. All sizes are computed explicitly, because -1 is ambiguous if another axis is empty.
 fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: Vec<Attribute>) -> Result {
     let rank = e.rank(0)? as i64;
     attrs.push(ints("axes", vec![2]));

@@ -87,8 +87,8 @@ fn range(e: &mut Emitter, output_type: ElementType) -> Result {
         _ if are_integers => ElementType::I64,
         // Range does not support half floats.
         ElementType::F16 | ElementType::BF16 => ElementType::F32,
-        // ONNX Runtime treats a bound derived from a Shape as i64 despite any Cast, and requires the same
-        // type for the other two.
+        // ONNX Runtime treats an input of Range that is derived from a Shape as i64, even if it is cast to
+        // another type. All inputs must have the same type.
         _ if target.is_integer() => ElementType::I64,
         _ => target,
     };
@@ -147,7 +147,8 @@ fn reduce(e: &mut Emitter, op: &str, keep_dims: bool) -> Result {
     e.last(op, &inputs, attrs)
 }
 
-/// Reduces booleans by counting: any is true if at least one is true, all is true if none is false.
+/// Reduces booleans by counting: the result of ReduceLogicalOr is true if at least one element is true, and
+/// the result of ReduceLogicalAnd is true if none is false.
 fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
     let (mut inputs, attrs) = reduction_operands(e, keep_dims)?;
     if all {

@@ -22,8 +22,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// The transform along the last listed axis is real and gives one half of the spectrum. The transforms along
-/// the other axes are complex.
+/// The transform along the last listed axis has real inputs and returns one half of the spectrum. The
+/// transforms along the other axes are complex.
 fn rdft(e: &mut Emitter) -> Result {
     let (axes, rank) = (e.fixed(1, "the axes")?, e.rank(0)?);
     if e.len() > 2 {
@@ -87,7 +87,7 @@ fn random_uniform(e: &mut Emitter, op: &RandomUniform) -> Result {
     e.last("Cast", &[numbers], Emitter::to(target)?)
 }
 
-/// A signal has a trailing axis of size 1 in ONNX. In the result of ONNX, frames come before frequencies.
+/// In ONNX, a signal has a trailing axis of size 1, and the result has frames before frequencies.
 fn stft(e: &mut Emitter, op: &Stft) -> Result {
     let (rank, size) = (e.rank(0)?, e.fixed_one(2, "the size of a frame")?);
     if e.dims(1)? != [size] {

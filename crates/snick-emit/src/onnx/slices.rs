@@ -1,8 +1,8 @@
 //! The slice family: Slice-8, StridedSlice with known bounds, Split.
 //!
 //! ONNX clamps bounds as the IR does, so bounds are written unchanged; only the order of the inputs differs.
-//! There is one exception: runtimes read the largest integer as "no bound", even as the end of a backward
-//! slice.
+//! There is one exception: runtimes interpret the largest integer as "no bound", even as the end of a
+//! backward slice.
 
 use snick_ir::ops::StridedSlice;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -25,8 +25,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Avoids the largest 32- or 64-bit integer as the end of a backward slice, because runtimes read it as "no
-/// bound".
+/// Avoids the largest 32-bit or 64-bit integer as the end of a backward slice, because runtimes interpret it
+/// as "no bound".
 fn careful(end: i64, step: i64) -> i64 {
     if step < 0 && end >= i64::from(i32::MAX) { i64::from(i32::MAX) - 1 } else { end }
 }
@@ -63,7 +63,7 @@ fn strided_slice(e: &mut Emitter, op: &StridedSlice) -> Result {
     let facts: Vec<&Fact> = (0..e.len()).map(|i| e.fact(i)).collect::<Result<_, _>>()?;
     let unranked = || OpError::unsupported("an ellipsis over an unknown rank");
     let plan = op.plan(&facts)?.ok_or_else(unranked)?;
-    // An index out of range leaves an empty axis, which Squeeze cannot remove.
+    // An index that is out of range selects an empty axis, which Squeeze cannot remove.
     let dims = facts[0].shape.dims().unwrap_or_default();
     for range in plan.ranges().filter(|range| range.single) {
         if let Some(dim) = dims.get(range.axis).and_then(SymExpr::as_const) {

@@ -126,7 +126,8 @@ fn types_that_no_operator_has_are_refused() {
     assert!(convolved.unwrap_err().contains("cannot write this operation to ONNX"));
 }
 
-/// The writer used to search all layers of the body four times per state: more than 10^10 steps.
+/// The writer once searched all layers of the body four times per state, which took more than 10^10 steps
+/// here.
 #[test]
 fn a_loop_of_many_states_is_written_in_time() {
     const STATES: usize = 1 << 14;

@@ -23,8 +23,8 @@ const NO_SMALL_FLOATS: TypeGap = (&[F8E4M3, F8E5M2], None);
 
 const INT4_IN_I32: TypeGap = (&[I4, U4], Some(I32));
 
-/// ONNX has bf16, but ONNX Runtime only moves and converts it. ONNX only stores and converts types of 4 bits
-/// and 8-bit floats.
+/// The gaps of most operators. ONNX has bf16, but ONNX Runtime only moves and converts it. ONNX can only
+/// store and convert 4-bit types and 8-bit floats.
 pub(super) const COMMON: &[TypeGap] = &[(&[BF16], Some(F32)), (&[I4, U4], None), NO_SMALL_FLOATS];
 
 /// The operator does not support integers.
@@ -33,10 +33,10 @@ pub(super) const FLOATS: &[TypeGap] = &[NO_INTEGERS];
 /// The operator supports neither integers nor f64.
 pub(super) const FLOATS_TO_32_BITS: &[TypeGap] = &[NO_INTEGERS, NO_F64];
 
-/// The operator moves elements of at least 8 bits.
+/// The operator moves elements of at least 8 bits, except 8-bit floats.
 pub(super) const MOVED: &[TypeGap] = &[INT4_IN_I32, NO_SMALL_FLOATS];
 
-/// The operator moves elements of at least 8 bits, including small floats.
+/// The operator moves elements of at least 8 bits, including 8-bit floats.
 pub(super) const MOVED_BYTES: &[TypeGap] = &[INT4_IN_I32];
 
 /// The operator moves elements of 8, 32 and 64 bits.

@@ -1,4 +1,4 @@
-//! Collects the messages of a model.
+//! Builds the protobuf messages of a model.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,8 +75,8 @@ impl Writer {
         (UnfinishedModel { message: self.model(), embedded }, external)
     }
 
-    /// Takes the constants that the graph or a subgraph reads. The other constants have become attributes,
-    /// and ONNX Runtime warns about constants that are not read.
+    /// Takes the constants that the graph or a subgraph reads. All other constants were written as
+    /// attributes, and ONNX Runtime would warn about them as unused.
     fn used_constants(&mut self) -> Vec<Initializer> {
         let mut used = HashSet::new();
         add_read_names(&self.graph, &mut used);

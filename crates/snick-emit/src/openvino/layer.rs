@@ -109,8 +109,9 @@ impl Writer {
     /// set, goes to the weights file.
     ///
     /// # Errors
-    /// No runtime knows the operation. Only a layer that was read from an IR can belong to an OpenVINO
-    /// extension. A layer without an operation set comes from an execution graph or could not be read.
+    /// No runtime knows the operation. Only a layer that was read from an IR and has an operation set may
+    /// belong to an OpenVINO extension. A layer without an operation set comes from an execution graph or
+    /// could not be read.
     fn opaque(&mut self, node: NodeRef) -> Result<Attrs<'static>, OpError> {
         let old = node.op().attrs().into_owned();
         let version = node.version();
@@ -249,8 +250,8 @@ impl Ends {
     }
 }
 
-/// Replaces dims that IR cannot express by intervals: by the declared interval for a symbol of a Parameter,
-/// otherwise by the inferred interval.
+/// Replaces symbols and expressions in dims, which the IR cannot store, with intervals. A symbol of a
+/// Parameter is replaced with its declared interval, any other dim with its inferred interval.
 fn drop_names(graph: &Graph, id: NodeId, shape: &mut ShapeSpec) {
     let is_parameter = matches!(graph.node(id).op(), Op::Parameter(_));
     let inferred = graph.fact(Value { node: id, port: 0 }).and_then(|fact| fact.shape.dims());

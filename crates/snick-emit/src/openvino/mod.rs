@@ -1,9 +1,9 @@
 //! OpenVINO IR: `.xml` and `.bin`.
 //!
 //! `layer.rs` writes a layer with its ports and bodies, and `xml.rs` writes and escapes elements. Primitives
-//! are first replaced by operations that the format has (`snick_pass::legalize::from_slice`). An If with a
-//! known condition is replaced by the branch that runs, because the runtime also rejects errors in the other
-//! branch. A Loop that is known not to iterate is replaced by its initial values.
+//! are first replaced with operations of the format (`snick_pass::legalize::from_slice`). An If with a known
+//! condition is replaced with the branch that runs, because the runtime would reject errors in the other
+//! branch as well. A Loop that is known not to iterate is replaced with its initial values.
 
 mod layer;
 mod xml;

@@ -1,4 +1,4 @@
-//! Activations. For accuracy near 0, they use functions that the IR lacks, such as `exp(x) - 1`.
+//! Activation functions. For accuracy near 0, they use functions that the IR lacks, such as `exp(x) - 1`.
 
 use snick_ir::Op;
 use snick_tensor::kernels::UnaryOp;

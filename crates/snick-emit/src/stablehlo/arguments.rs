@@ -8,7 +8,7 @@ use super::types::Type;
 use super::weights::is_large;
 
 impl FunctionBuilder {
-    /// A constant that is stored in a file of the model, as an argument.
+    /// The argument for a large constant that is stored in a file of the model; `None` for other constants.
     pub(super) fn stored(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         let stored = |function: &mut Self| function.weights.as_mut()?.get_mut(tensor).cloned();
         let (Some(stored), Some((path, range))) = (stored(self), tensor.file_range()) else {

@@ -26,7 +26,7 @@ pub(super) fn contract(
     Ok(e.op(OpKind::DotGeneral { batch, contracting, precision }, &[a, b], ty))
 }
 
-/// Multiplies an axis of `x` by the matrix `weights` of shape `[output, input]`.
+/// Multiplies the vectors along an axis of `x` by the matrix `weights` of shape `[output, input]`.
 pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Result<Operand> {
     let weights = e.constant(&weights.cast(x.ty.element)?)?;
     let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;

@@ -54,7 +54,7 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     Ok(Operand { id: operand.id, ty: ty.clone() })
 }
 
-/// Converts a condition to a boolean scalar.
+/// Converts a condition of one element to a boolean scalar.
 fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     if x.ty.dims.iter().any(|dim| dim.as_const().is_some_and(|dim| dim != 1)) {
         return Err(OpError::unsupported(format!("a condition of {}", x.ty)));
@@ -246,7 +246,7 @@ fn iteration(
     Ok(next)
 }
 
-/// The whole value that is passed to a Parameter.
+/// The value outside the loop that a link passes to a Parameter, without slicing.
 fn fed(body: &Body, parameter: usize, outer: &[Operand]) -> Result<Operand> {
     let value = body.link(parameter).and_then(|link| outer.get(link.external?));
     value.cloned().ok_or_else(|| {

@@ -91,8 +91,8 @@ fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Resul
     Ok(())
 }
 
-/// Follows beams `[steps, batch, beams]` back through their parents. Replaces everything after the first end
-/// token by end tokens.
+/// Traces beams `[steps, batch, beams]` back through their parents. Replaces all tokens after the first end
+/// token with end tokens.
 fn gather_tree(e: &mut Emitter) -> Result {
     let (ids, parents, lengths, end) = (e.input(0)?, e.input(1)?, e.input(2)?, e.input(3)?);
     let steps = ids.ty.size(0)?;

@@ -72,7 +72,7 @@ fn pooled(
     let apart = e.reshape(&mixture, &[regions, rows, bins.samples, columns, bins.samples, channels])?;
     let cells = if bins.max {
         let best = maximum(e, &apart, &[2, 4])?;
-        // Samples outside the map count as 0.
+        // As in the layer, the maximum is at least 0.
         let zero = e.full(0.0, &best.ty)?;
         e.same("maximum", &[&best, &zero])
     } else {
@@ -105,8 +105,9 @@ fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Result
     Ok(at)
 }
 
-/// The two elements between which to interpolate at a position. Positions more than `slack` outside the axis
-/// get no element; other positions outside use the border element.
+/// The two elements between which to interpolate at a position, with their weights. A position that is more
+/// than `slack` outside the axis has no elements. Any other position outside the axis uses the border
+/// element.
 fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<Tap>, OpError> {
     let last = size as f64 - 1.0;
     let (first, end) = (e.full(-slack, &at.ty)?, e.full(last + slack, &at.ty)?);
@@ -126,7 +127,7 @@ fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<
     ])
 }
 
-/// Column `i` of `[R, 4]`, in f32.
+/// Column `i` of the regions, in f32.
 fn column(e: &mut Emitter, x: &Operand, i: i64) -> Result<Operand> {
     let part = e.part(x, 1, &i.into(), 1.into())?;
     let part = e.convert(&part, ElementType::F32);
@@ -181,7 +182,8 @@ fn align(e: &mut Emitter, op: &RoiAlign) -> Result {
     e.give(0, y)
 }
 
-/// A region with image -1 ends the list. Sets the results of this region and all later regions to zero.
+/// An image index of -1 marks the end of the list of regions. Sets the results of this region and of all
+/// later regions to zero.
 fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
     let places = e.iota(0, images.ty.clone())?;
     let (end, none) = (e.full(-1.0, &images.ty)?, e.full(i64::MAX as f64, &images.ty)?);
@@ -196,7 +198,7 @@ fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
     Ok(e.select(&is_listed, y, &nothing))
 }
 
-/// Pools regions `[image, x, y, x, y]`, by the maximum of each bin or by bilinear sampling.
+/// Pools regions `[image, x1, y1, x2, y2]`, by the maximum of each bin or by bilinear sampling.
 fn pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     let (maps, regions) = (e.input(0)?, e.input(1)?);
     let wide = e.convert(&maps, ElementType::F32);
@@ -219,8 +221,8 @@ fn pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     e.give(0, y)
 }
 
-/// Bilinear samples that are evenly spaced from one end of each region to the other. `ends` are fractions of
-/// the axis.
+/// Bilinear samples at evenly spaced positions that include both ends of a region. `ends` are the ends of the
+/// regions along y and x, as fractions of the axis.
 fn corner_samples(
     e: &mut Emitter,
     maps: &Operand,
@@ -244,7 +246,7 @@ fn corner_samples(
                 let middle = e.times(&both, 0.5)?;
                 e.times(&middle, end)?
             } else if i + 1 == bins {
-                // Uses the end itself, because rounding could move a computed position outside the region.
+                // Uses `last` directly, because rounding could move the computed position outside the region.
                 e.times(last, end)?
             } else {
                 let length = e.same("subtract", &[last, first]);
@@ -287,7 +289,7 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
             Some(other) => e.same("or", &[&other, &is_empty]),
             None => is_empty,
         });
-        // Adds an axis of bins, and masks the elements of each bin.
+        // Adds an axis of bins, and masks the elements that are outside each bin.
         let mut each = y.ty.dims.clone();
         each.insert(axis, (out[axis] as i64).into());
         let apart: Vec<usize> = (0..each.len()).filter(|&own| own != axis).collect();

@@ -1,5 +1,5 @@
-//! Einsum: multiplies operands from left to right, and sums over a letter as soon as no other operand uses
-//! it.
+//! Einsum: multiplies operands from left to right. Sums over a letter once neither the result nor a remaining
+//! operand uses it.
 
 use snick_ir::ops::Einsum;
 use snick_ir::{Op, OpError};

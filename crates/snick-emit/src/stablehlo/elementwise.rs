@@ -120,13 +120,13 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
 }
 
 fn convert(e: &mut Emitter, to: ElementType) -> Result {
-    // On overflow, snick saturates, but XLA does not. Most conversions of constants are evaluated before and
-    // do not get here.
+    // Low-bit types are rejected, because snick saturates on overflow and XLA does not. Most conversions of
+    // constants are folded, so they are not affected.
     if is_low_bit(to) {
         return Err(OpError::unsupported(format!("the element type {to}")));
     }
-    // Half floats are computed in f32. Compressed weights that were rounded to half floats must stay rounded,
-    // however.
+    // Half floats may be computed in f32. However, compressed weights that the model rounds to half floats
+    // must be rounded here, too.
     let is_stored = to.is_half() && e.is_float() && e.inputs.first().is_some_and(|&x| is_weights(e.graph, x));
     activate(e, |e, x| {
         let x = if is_stored { e.convert(x, to) } else { x.clone() };

@@ -132,7 +132,7 @@ impl FunctionBuilder {
         self.named(name, ty)
     }
 
-    /// The results of an operation with a result list: `name#0`, `name#1` and so on.
+    /// New values for the results of an operation with several results: `name#0`, `name#1` and so on.
     pub(super) fn values(&mut self, name: &str, types: impl IntoIterator<Item = Type>) -> Vec<Operand> {
         let name = self.fresh(name);
         types.into_iter().enumerate().map(|(at, ty)| self.named(format!("{name}#{at}"), ty)).collect()

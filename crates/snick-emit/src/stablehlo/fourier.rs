@@ -32,8 +32,8 @@ struct Complex {
     im: Option<Operand>,
 }
 
-/// The axes of the transform, and the signal size along each of them, which defaults to the size of the data,
-/// `own`.
+/// The axes of the transform, and the signal size along each of them. The default size is the size of the
+/// data, which `own` returns for an axis.
 fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError>) -> Signal {
     let axes = e.fixed(1, "the axes of a transform")?;
     let axes = axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
@@ -65,7 +65,7 @@ fn resized(e: &mut Emitter, x: &Operand, axis: usize, size: usize) -> Result<Ope
     Ok(e.padded(x, &zero, &begin, &end, x.ty.sized(dims)))
 }
 
-/// The matrix `[rows, columns]` of a function of `2 pi row column / size`.
+/// The matrix `[rows, columns]` whose elements are a function of the angle `2 pi row column / size`.
 fn matrix(
     [rows, columns]: [usize; 2],
     size: usize,

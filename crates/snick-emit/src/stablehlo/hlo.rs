@@ -7,7 +7,7 @@ use super::types::Type;
 /// The index of a value in [`Function::values`].
 pub(super) type ValueId = usize;
 
-/// A use of a value. Its type may state sizes that the definition leaves open.
+/// A use of a value. Its type may contain sizes that are dynamic in the type of the definition.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) id: ValueId,
@@ -37,7 +37,7 @@ pub(super) struct Region {
     pub(super) results: Vec<ValueId>,
 }
 
-/// An operation. Values that its regions capture are not operands.
+/// An operation. `operands` excludes values that its regions capture.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) kind: OpKind,
@@ -46,7 +46,7 @@ pub(super) struct Op {
     pub(super) regions: Vec<Region>,
 }
 
-/// The kind of an operation with its attributes. Attributes that only the printer needs are text.
+/// The kind of an operation, and its attributes. Attributes that only the printer needs are stored as text.
 #[derive(Clone, Debug)]
 pub(super) enum OpKind {
     /// An element-wise operation on values of one type.
@@ -71,7 +71,8 @@ pub(super) enum OpKind {
     Reverse(Vec<usize>),
     /// Slices: start, end and step for each axis.
     Slice(Vec<[usize; 3]>),
-    /// Contracts; holds the axes of both operands.
+    /// Contracts the `contracting` axes for each index of the `batch` axes; each list holds the axes of both
+    /// operands.
     DotGeneral { batch: [Vec<usize>; 2], contracting: [Vec<usize>; 2], precision: Precision },
     /// Gathers windows of the first operand. The last axis of the second operand holds the index vectors.
     Gather(Gather),

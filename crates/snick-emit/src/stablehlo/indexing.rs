@@ -80,8 +80,8 @@ fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     e.give(0, y)
 }
 
-/// The last axis of the indices holds index vectors for the leading axes of the data after the batch axes.
-/// The window covers the remaining axes.
+/// Writes a GatherND. The last axis of the indices holds index vectors for the leading axes of the data after
+/// the batch axes. The window covers the remaining axes.
 fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let batch = op.batch_dims;
@@ -105,7 +105,7 @@ fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let offset = (first..dims.len()).collect();
     let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
     let y = look_up(e, &data, &places, lookup, dims)?;
-    // Before version 8, the op merges the batch axes of the output.
+    // Before version 8, the op merges the batch axes of its output into one.
     let dims = e.output(0)?.dims;
     let y = e.reshape(&y, dims)?;
     e.give(0, y)

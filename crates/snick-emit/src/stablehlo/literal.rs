@@ -11,7 +11,7 @@ pub(super) const MAX_NUMBERS: usize = 64;
 /// The content of `dense<..>`.
 #[derive(Clone, Debug)]
 pub(super) enum Literal {
-    /// Numbers in row-major order, or a single number that all elements are equal to.
+    /// Numbers in row-major order, or a single number if all elements are equal.
     Numbers(String),
     /// Bytes, converted to hex in small chunks during writing.
     Bytes(Tensor),
@@ -125,7 +125,7 @@ pub(super) fn real(value: f64, element: ElementType) -> String {
         let bits = match element {
             ElementType::F64 => value.to_bits(),
             ElementType::F32 => u64::from((value as f32).to_bits()),
-            // The exponent is all ones; the sign and one mantissa bit are taken from the f64.
+            // All bits of the exponent are set. The sign and one mantissa bit are taken from the f64.
             ElementType::F16 => sixteen(value, 0x7C00, 0x0200),
             ElementType::F8E5M2 => sixteen(value, 0x7C00, 0x0200) >> 8,
             // These types have a single NaN.

@@ -56,7 +56,7 @@ pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> 
     Ok(e.select(&below, &moved, &indices))
 }
 
-/// The position of each element of `like` along an axis, with a new last axis of size 1.
+/// The index along an axis of each element of `like`, with a new last axis of size 1.
 pub(super) fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, like.ty.with(ElementType::I64))?;
     column(e, &places)

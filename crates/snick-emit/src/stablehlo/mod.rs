@@ -1,13 +1,14 @@
 //! StableHLO as MLIR text, the input of XLA and its partitioner.
 //!
-//! Operations that StableHLO lacks are decomposed first (`snick_pass::legalize`), and slice-like layers
-//! become the primitive. Each family of operations has a file that matches on [`Op`] and returns rows
-//! (`row.rs`). A row writes one layer with an `Emitter` (`emitter.rs`), and `table.rs` combines the families.
-//! The operations of the module are data (`hlo.rs`), which the partitioner also reads; `print.rs`, `types.rs`
-//! and `literal.rs` print it as MLIR. Values that inference knows become constants. Values that it knows as
-//! expressions of input sizes become arithmetic on these sizes (`sizes.rs`), so shape computations of the
-//! graph are not written layer by layer. Functions that only the companion dialect CHLO has, such as `erf`,
-//! are expanded (`special.rs`).
+//! Operations that StableHLO lacks are decomposed first (`snick_pass::legalize`), and slice-like layers are
+//! lowered to the `slice` primitive. Each family of operations has a file that matches on [`Op`] and returns
+//! rows (`row.rs`). A row writes one layer with an `Emitter` (`emitter.rs`), and `table.rs` combines the
+//! families. The result is a data structure (`hlo.rs`), which the partitioner also reads; `print.rs`,
+//! `types.rs` and `literal.rs` print it as MLIR.
+//!
+//! Values that inference knows become constants. Values that inference knows as expressions of input sizes
+//! become arithmetic on these sizes (`sizes.rs`), so the layers that compute shapes are not written one by
+//! one. Functions that exist only in the companion dialect CHLO, such as `erf`, are expanded (`special.rs`).
 //!
 //! Small constants are part of the module's text. Large constants become arguments (`weights.rs`), whose dims
 //! can be sharded over a mesh of devices (`mesh.rs`).
@@ -85,7 +86,7 @@ pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Loca
 }
 
 /// Writes an inferred graph as an MLIR module of one function, `main`. Constants of 1 KiB or more become
-/// arguments. They are either weights, whose bytes are not read, or folded constants.
+/// arguments. Constants that are stored in the model's files are only referred to; their bytes are not read.
 ///
 /// ```
 /// let text = r#"snick 1
@@ -422,7 +423,8 @@ mod tests {
         ] {
             assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
         }
-        // Sizes are computed from input sizes, and not by the layers that compute them in the model.
+        // Sizes are computed directly from input sizes. The layers that compute them in the model are not
+        // written.
         assert!(!text.contains("stablehlo.gather"), "{text}");
     }
 
@@ -436,7 +438,7 @@ mod tests {
             ));
             sorted.unwrap()
         };
-        // The comparison tests whether one operand is NaN and the other is not.
+        // The two comparisons test whether one operand is NaN and the other is not.
         for (mode, [nan, number]) in [("max", ["%a", "%b"]), ("min", ["%b", "%a"])] {
             let text = text("f32", mode);
             for part in [format!("compare NE, {nan}, {nan} "), format!("compare EQ, {number}, {number} ")] {

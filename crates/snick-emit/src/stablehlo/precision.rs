@@ -5,11 +5,12 @@ use snick_tensor::ElementType;
 /// The precision of computations that the model leaves open.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Precision {
-    /// Like `snick run`: f16 and bf16 are computed in f32, and contractions in the full precision of their
-    /// type. For comparing results.
+    /// Like `snick run`: f16 and bf16 are computed in f32, and contractions use the full precision of their
+    /// type. Use this to compare results.
     #[default]
     Highest,
-    /// The types of the model, with the fastest contractions of the device. For speed on accelerators.
+    /// The types of the model, with the fastest contractions of the device. Use this for speed on
+    /// accelerators.
     Native,
 }
 

@@ -26,8 +26,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 }
 
 /// Multiplies matrices; transposes the last two axes of an operand if requested. The leading axes are
-/// broadcast. An operand without leading axes is not broadcast: weights should only be read once, and XLA's
-/// matrix library mishandles the copies.
+/// broadcast. An operand without leading axes, such as weights, is not broadcast, so that it is only read
+/// once. XLA's matrix library also mishandles broadcast copies.
 pub(super) fn multiply(
     e: &mut Emitter,
     a: &Operand,
@@ -66,7 +66,7 @@ pub(super) fn multiply(
     }
 }
 
-/// A vector is multiplied as a matrix with one row or column, and this axis is dropped from the result.
+/// Treats a vector as a matrix with one row or column, and drops this axis from the result.
 fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     let (a, b) = (e.input(0)?, e.input(1)?);
     let mut transposed = [op.transpose_a, op.transpose_b];

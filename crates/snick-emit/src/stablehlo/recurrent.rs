@@ -202,8 +202,9 @@ fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     Ok(())
 }
 
-/// Runs one direction. Returns the first state at all steps, and the final states. In steps past the length
-/// of a sequence, states are unchanged and the output is 0; the reverse direction starts with these steps.
+/// Runs one direction. Returns the first state after each step, and all final states. In steps beyond the
+/// length of a sequence, the states do not change and the output is 0. The reverse direction begins with
+/// these steps.
 fn run(
     e: &mut Emitter,
     weights: &Weights,

@@ -15,7 +15,7 @@ pub(super) struct Around {
 }
 
 impl FunctionBuilder {
-    /// Opens a region. Values and sizes that are defined inside are not visible after it:
+    /// Opens a region. Values and sizes that are defined inside are not visible outside:
     /// [`FunctionBuilder::close`] restores the outer scope.
     pub(super) fn open(&mut self) -> Around {
         Around { scope: self.scope.mark(), ops: std::mem::take(&mut self.ops) }

@@ -19,8 +19,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Interpolates one axis at a time: with a gather if each output equals a single input, otherwise with a
-/// matrix multiplication.
+/// Interpolates one axis at a time. Uses a gather if each output equals a single input, and a matrix
+/// multiplication otherwise.
 fn interpolate(e: &mut Emitter, op: &Interpolate) -> Result {
     let unknown = || OpError::unsupported("an interpolation whose sizes are known only at run time");
     let x = e.input(0)?;

@@ -66,7 +66,7 @@ fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
     e.give(0, y)
 }
 
-/// Writes the start plus multiples of the step; inference knows the number of elements.
+/// Computes `start + i * step` for each index `i`. The number of elements is known from inference.
 fn range(e: &mut Emitter) -> Result {
     let ty = e.output(0)?;
     let (start, step) = (e.input(0)?, e.input(2)?);

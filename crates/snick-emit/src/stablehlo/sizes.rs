@@ -44,7 +44,7 @@ impl FunctionBuilder {
             let elements = out.fact.elements().unwrap_or_default();
             let numbers = self.vector(node.name(), &elements)?;
             let shaped = self.shaped(node.name(), numbers, &ty.with(ElementType::I64));
-            // Inference knows the elements of booleans as 0 and 1.
+            // Inference represents booleans as 0 and 1.
             let converted = self.convert(node.name(), shaped, ty.element);
             self.define(Value { node: id, port }, converted);
         }
@@ -154,8 +154,8 @@ impl ExprFolder for FunctionBuilder {
 }
 
 impl Emitter<'_> {
-    /// Writes the sizes to which `shapes` broadcast, for axes where inference has no expression: the size of
-    /// the first shape whose size on this axis is not 1.
+    /// Writes the sizes to which `shapes` broadcast, for the axes that have no size yet. The size of an axis
+    /// is the first size other than 1.
     pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Result {
         for (axis, dim) in dims.iter().enumerate() {
             let Some(symbol) = dim.as_symbol() else { continue };

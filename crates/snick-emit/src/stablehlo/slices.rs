@@ -25,8 +25,8 @@ enum Start {
     Operand(Operand),
 }
 
-/// The selected part of an axis: `len` elements, that is, every `step`-th of the `span` elements from `first`
-/// on.
+/// The selected part of an axis: every `step`-th of the `span` elements that begin at `first`, which are
+/// `len` elements.
 #[derive(Clone)]
 struct AxisSpan {
     first: Start,
@@ -87,8 +87,8 @@ fn slice(e: &mut Emitter, op: &Slice) -> Result {
     e.give(0, y)
 }
 
-/// The span of `len` elements: every `step`-th element from `start` on. It is in ascending order even if
-/// `step` is negative.
+/// The span of a slice of `len` elements: every `step`-th element beginning at `start`. For a negative
+/// `step`, the span still is in ascending order.
 fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<AxisSpan, OpError> {
     let size = step.saturating_abs().max(1);
     let symbols = e.graph.symbols();
@@ -139,7 +139,7 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
         let operands: Vec<&Operand> = operands.iter().collect();
         let attributes = format!("slice_sizes = {}", array(&sizes));
         let run = e.generic("dynamic_slice", &operands, attributes, x.ty.sized(spans));
-        // Steps greater than 1 apply to the result.
+        // `dynamic_slice` has no steps, so they are applied to its result.
         let thin: Vec<AxisSpan> =
             taken.iter().map(|taken| AxisSpan { first: Start::At(0.into()), ..taken.clone() }).collect();
         return take(e, &run, &thin);

@@ -81,8 +81,8 @@ fn beyond(e: &mut Emitter, x: &Operand, number: f64, yes: &Operand, no: &Operand
     Ok(e.select(&is_above, yes, no))
 }
 
-/// Above these bounds, `x^2 + 1` rounds to `x^2`, and `e^-x` is negligible next to `e^x`. Both are far below
-/// overflow.
+/// Above `LARGE`, `x^2 + 1` rounds to `x^2`. Above `LARGE_EXPONENT`, `e^-x` is negligible next to `e^x`.
+/// Neither bound is near overflow.
 const LARGE: f64 = 1e10;
 const LARGE_EXPONENT: f64 = 20.0;
 
@@ -236,8 +236,8 @@ fn polynomial(e: &mut Emitter, coefficients: Coefficients, x: &Operand) -> Resul
     Ok(y)
 }
 
-/// Evaluates both formulas for an absolute value: the formula below 1 for `erf`, and the formula above 1 for
-/// `erfc`.
+/// Evaluates both formulas for an absolute value. Returns `erf` by the formula for values below 1, and `erfc`
+/// by the formula for values above 1.
 fn both_formulas(e: &mut Emitter, size: &Operand) -> Result<[Operand; 2]> {
     let function = if size.ty.element == ElementType::F64 { &IN_F64 } else { &IN_F32 };
     let end = e.full(function.end, &size.ty)?;

@@ -63,8 +63,9 @@ impl Weights {
         place.is_some_and(|place| self.stored.contains_key(&place))
     }
 
-    /// For each layer, by [`NodeId::index`], whether the module computes it although its value is known: the
-    /// value depends on weights, which a folded value would duplicate.
+    /// For each layer, by [`NodeId::index`], whether the module computes its value although inference knows
+    /// it. This is the case for values that depend on weights, because a folded value would duplicate the
+    /// weights.
     pub(super) fn users(
         &self,
         graph: &Graph,

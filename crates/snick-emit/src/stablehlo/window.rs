@@ -60,8 +60,8 @@ pub(super) fn slide(
     Ok(e.folding("reduce_window", &[x, &start], attributes, Some(combine), x.ty.sized(dims)))
 }
 
-/// The window of a pooling layer, padded up to the end of the last window. Also returns the layer's own
-/// padding at the end of each axis: the last window may end beyond it.
+/// The window of a pooling layer. Its padding extends to the end of the last window. Also returns the padding
+/// at the end of each axis that the layer specifies, which may differ.
 fn of_pool(
     e: &Emitter,
     x: &Operand,
@@ -79,7 +79,7 @@ fn of_pool(
         };
         let mut padding = windows.padding(i, fixed(input).ok(), size)?;
         ends[axis] = padding[1];
-        // The last window may extend beyond the padding.
+        // If the number of windows is rounded up, the last window may extend beyond the padding.
         if windows.rounding != Rounding::Floor {
             let behind = own.overhang(fixed(input)?, size, fixed(output)?, padding[0]);
             padding[1] = i64::try_from(behind).map_err(|_| OpError::unsupported("a window of this size"))?;
@@ -98,7 +98,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, _) = of_pool(e, &x, &op.window, &op.dilations)?;
-    // If a window lies outside the data, its maximum is the smallest finite number.
+    // The maximum of a window without data is the smallest finite number.
     let least = match x.ty.element {
         ElementType::F32 => f32::MIN.into(),
         ElementType::F64 => f64::MIN,
@@ -128,7 +128,7 @@ fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     e.give(0, y)
 }
 
-/// Uses a window as long as the axis. It extends beyond the beginning of the axis, or beyond its end for
+/// Uses a window as long as the axis. The window extends beyond the start of the axis, or beyond its end for
 /// reverse sums.
 fn cumulative_sum(e: &mut Emitter, op: &CumSum) -> Result {
     let x = e.input(0)?;

@@ -1,4 +1,5 @@
-//! Factors: which dims of the operands and results of an operation correspond.
+//! Factors, which describe the dims of the operands and results of an operation that correspond to each
+//! other.
 
 use snick_ir::{AxisMap, FactorKind};
 
@@ -18,8 +19,8 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The rule for a map of corresponding dims, with the sizes of these tensors: the operands, then the
-    /// result.
+    /// The rule for a map of corresponding dims. `tensors` holds the sizes of the operands, followed by those
+    /// of the result.
     pub(super) fn sized(map: AxisMap, tensors: &[&[usize]]) -> Self {
         let mut rule = Self::default();
         for factor in map.factors {

@@ -1,9 +1,10 @@
 //! Slices along a sharded dim. Collective permutes move elements to the devices that hold them after the
 //! slice.
 //!
-//! If every device only needs elements of its neighbours, XLA exchanges elements with each neighbour, and all
-//! devices send as much as the largest exchange needs. Otherwise, it groups pairs of devices into
-//! permutations, and all pairs of a permutation send the union of the ranges that they need.
+//! If each device needs elements of its neighbours only, XLA performs one exchange per direction, in which
+//! all devices send as many elements as the largest exchange needs. Otherwise, it groups pairs of devices
+//! into permutations. All pairs of a permutation send the same range, which is the union of the ranges that
+//! the pairs need.
 
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ impl Slice {
         self.permutations().iter().map(Range::len).collect()
     }
 
-    /// The range of local elements that devices send, for each permutation.
+    /// The range of local elements that each device sends, for each permutation.
     fn permutations(&self) -> Vec<Range<usize>> {
         let mut sent: Vec<Range<usize>> = Vec::new();
         for source in 0..self.devices {

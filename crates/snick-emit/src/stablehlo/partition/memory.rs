@@ -1,14 +1,18 @@
-//! Peak memory of a device. A value is freed after its last use. Operations that only rearrange or repeat
-//! elements create views. An elementwise operation reuses the buffer of an operand that has the same size and
-//! no other use. Results have their own buffers from the start, and all-reduces are not in place.
+//! Peak memory of a device, under these assumptions:
+//!
+//! - A value is freed after its last use.
+//! - Reshapes, broadcasts and slices create views.
+//! - An elementwise operation reuses the buffer of an operand that has the same size and no other use.
+//! - The buffers of results exist from the start.
+//! - An all-reduce needs a second buffer of the same size.
 
 use super::program::Program;
 use super::propagate::Placement;
 use super::transfers::local_bytes;
 use crate::stablehlo::hlo::OpKind;
 
-/// The peak bytes of live computed values, excluding arguments. `is_summed` says, for each operation, whether
-/// devices sum its result.
+/// The peak bytes of live computed values, excluding arguments. `is_summed` holds, for each operation,
+/// whether its result is all-reduced.
 pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) -> u64 {
     let program = placement.program;
     let count = program.dims.len();
@@ -70,7 +74,7 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) 
     worst
 }
 
-/// For each value, whether a result is this value or a view of it.
+/// For each value, whether it or a reshape of it is a result.
 fn kept(program: &Program) -> Vec<bool> {
     let mut kept = vec![false; program.dims.len()];
     program.body().results.iter().for_each(|&value| kept[value] = true);

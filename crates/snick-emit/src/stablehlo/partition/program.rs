@@ -23,7 +23,7 @@ use crate::stablehlo::module::Module;
 /// let program = Program::of(&stablehlo::module(&graph, Default::default())?)?;
 /// let rows = vec![vec![None, Some("model".to_string())], vec![Some("model".to_string()), None]];
 /// let partition = program.partition(&"model=2".parse()?, &rows);
-/// // Two devices sum 4 x 2 numbers: each device sends half of them twice.
+/// Two devices all-reduce 4 x 2 numbers: each device sends half of them twice.
 /// assert_eq!(partition.sent(), 32);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,7 +34,8 @@ pub struct Program {
     pub(super) dims: Vec<Vec<usize>>,
     /// For each value, the operations that read or produce it.
     pub(super) touching: Vec<Vec<usize>>,
-    /// For each value, whether it only depends on constants. Each use then computes the part that it needs.
+    /// For each value, whether it is computed from constants only. Each use then computes the shard that it
+    /// needs.
     pub(super) constant: Vec<bool>,
 }
 

@@ -1,9 +1,9 @@
 //! Shards the values that have no sharding yet. Like Shardy, propagates shardings from operands to results
-//! and back, first through operations that only pass elements on.
+//! and back, first through operations that do not change elements.
 //!
-//! Parts of mesh axes propagate through the factors of an operation. A factor gets the parts on which all
-//! tensors with this factor agree, unless another factor of the same tensor uses them. This runs in both
-//! directions until nothing changes.
+//! Shardings propagate through the factors of an operation. A factor gets the parts of mesh axes on which all
+//! tensors with this factor agree, except parts that another factor of the same tensor uses. This is repeated
+//! in both directions until nothing changes.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,8 @@ use super::factors::Rule;
 use super::program::Program;
 use crate::stablehlo::hlo::OpKind;
 
-/// Which tensors of an operation determine the shardings of the others.
+/// The direction in which shardings propagate through an operation: from operands to results (forward), from
+/// results to operands (backward), or both.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Direction {
     Neither,
@@ -36,7 +37,7 @@ pub(super) struct Projected {
     pub(super) parts: Vec<Vec<usize>>,
     /// The parts that do not divide any factor.
     pub(super) rest: Vec<usize>,
-    /// For each factor, whether its dim is sharded further although the next part does not divide the factor.
+    /// For each factor, whether it cannot take more parts: the next part of its dim does not divide it.
     cut: Vec<bool>,
 }
 
@@ -68,8 +69,8 @@ pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &D
     projected
 }
 
-/// The sharding of a tensor, given the parts of its factors. In each dim, stops after the first factor that
-/// is not fully sharded.
+/// The sharding of a tensor, given the parts of its factors. A dim cannot be sharded beyond its first factor
+/// that is not fully sharded.
 pub(super) fn joined(shape: &Shape, tensor: usize, parts: &[Vec<usize>], devices: &Devices) -> Spread {
     let of_dim = |factors: &Vec<usize>| {
         let mut all = Vec::new();
@@ -189,8 +190,9 @@ impl Placement<'_> {
     }
 }
 
-/// The direction of propagation in a round. Round 0 covers operations that only pass elements on, round 1
-/// adds broadcasts and other factors that pass through, and round 2 covers everything.
+/// The direction of propagation in a round. Round 0 covers reshapes, transposes, element-wise operations and
+/// dynamic slices (forward only). Round 1 adds broadcasts (backward only) and factors that are passed through
+/// or looked up. Round 2 covers all factors.
 fn direction(op: &OpKind, factor: FactorKind, round: usize) -> Direction {
     let passes = factor == FactorKind::PassThrough || factor == FactorKind::Lookup;
     match op {
@@ -203,8 +205,8 @@ fn direction(op: &OpKind, factor: FactorKind, round: usize) -> Direction {
     }
 }
 
-/// The parts on which all tensors with a factor agree. Tensors on the receiving side of the direction do not
-/// contribute.
+/// The parts on which all tensors with a factor agree. Only tensors on the side from which shardings
+/// propagate are considered.
 fn agree(
     shape: &Shape,
     factor: usize,

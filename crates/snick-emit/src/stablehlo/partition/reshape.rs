@@ -1,12 +1,13 @@
-//! The factors of a reshape: the factors into which dims are split, and from which dims are merged.
+//! The factors of a reshape. The dims of both shapes are products of these factors.
 
 use snick_ir::FactorKind;
 
 use super::factors::Rule;
 
-/// Walks both shapes from the outermost dim in steps of the greatest common divisor of the remaining sizes.
-/// If these are coprime, such as 3 and 2 in `[6, 2] -> [4, 3]` after the common factor 2, factors belong to
-/// one side only, until both sides have covered the same number of elements.
+/// Visits both shapes from the outermost dim inwards. The next factor is the greatest common divisor of the
+/// remaining sizes of the two current dims. If these sizes are coprime, factors belong to one side only,
+/// until the products of the factors on both sides are equal again. For example, `[6, 2] -> [4, 3]` has the
+/// common factor 2, which leaves 3 and 2.
 pub(super) fn rule(x: &[usize], result: &[usize]) -> Option<Rule> {
     if x.contains(&0) || result.contains(&0) {
         return None;
@@ -51,7 +52,8 @@ pub(super) fn rule(x: &[usize], result: &[usize]) -> Option<Rule> {
     Some(rule)
 }
 
-/// How far to advance the side that is behind: up to the other side, if the sizes allow it.
+/// The next factor of the side whose product of factors is smaller: the factor that makes both products
+/// equal, if the sizes allow it.
 fn step(left: usize, shared: usize, passed: usize, ahead: usize) -> usize {
     if ahead.is_multiple_of(passed) && left.is_multiple_of(ahead / passed) {
         return ahead / passed;
@@ -59,11 +61,11 @@ fn step(left: usize, shared: usize, passed: usize, ahead: usize) -> usize {
     if left > shared { left / shared } else { left }
 }
 
-/// The progress along the dims of one side.
+/// The position in the dims of one side.
 struct Side<'d> {
     dims: &'d [usize],
     dim: usize,
-    /// The part of the current dim that is already covered.
+    /// The product of the factors of the current dim so far.
     done: usize,
     /// The product of all factors of this side so far.
     passed: usize,

@@ -49,7 +49,7 @@ fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<Ax
     }
 }
 
-/// Maps a dim of operand 0. The result may have only a part of this dim, at an unknown position.
+/// Maps dim `from` of operand 0 to dim `to` of the result, which may be a part of it at an unknown position.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));

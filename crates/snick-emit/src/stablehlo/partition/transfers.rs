@@ -97,8 +97,8 @@ fn of_operation(
     Ok(steps)
 }
 
-/// For each factor, the parts over which the operation computes: the parts of the result, or for factors that
-/// the operation sums over, the parts of its operands.
+/// For each factor, the parts over which the computation is sharded. These are the parts of the result, or
+/// the parts of the operands for a factor that the operation sums over.
 fn computed_as(
     placement: &Placement,
     shape: &Shape,
@@ -199,8 +199,8 @@ fn sliced(
     Ok((width > 0).then_some((Collective::CollectivePermute, devices, bytes)))
 }
 
-/// Whether to gather an operand of a contraction instead of summing the result over devices. This is better
-/// if only one operand is sharded along the contracted dim, and it is not larger than the result.
+/// Whether to gather an operand of a contraction instead of all-reducing the result. This is better if only
+/// one operand is sharded along the contracted dim, and this operand is not larger than the result.
 fn gathers_instead(
     placement: &Placement,
     shape: &Shape,
