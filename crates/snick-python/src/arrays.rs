@@ -90,7 +90,7 @@ pub fn to_tensor(
     }
 }
 
-/// A tensor that uses the memory of an array with the same elements, or a copy of it.
+/// A tensor with the elements of an array. It uses the memory of the array if possible, otherwise a copy.
 fn view(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,
@@ -113,7 +113,7 @@ fn view_in_place(
     element_type: ElementType,
     unit: usize,
 ) -> Result<Tensor, BadArray> {
-    // Numpy ensures that all elements are in one allocation, so neither of the sums can overflow.
+    // All elements of a numpy array are in one allocation, so neither of the sums can overflow.
     let reaches =
         array.shape().iter().zip(array.strides()).map(|(&dim, &stride)| (dim as isize - 1) * stride);
     let (mut below, mut above) = (0isize, 0isize);
@@ -139,7 +139,7 @@ fn bytes(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u8>> {
     Ok(bytes.extract::<&[u8]>()?.to_vec())
 }
 
-/// Packs the elements of an array with one element per byte into a tensor.
+/// Packs an array that has one element per byte into a tensor that has several elements per byte.
 fn pack(array: &Bound<'_, PyUntypedArray>, element_type: ElementType, bits: u32) -> Result<Tensor, BadArray> {
     let per_byte = (8 / bits) as usize;
     let mask = (1u8 << bits) - 1;
@@ -151,7 +151,7 @@ fn pack(array: &Bound<'_, PyUntypedArray>, element_type: ElementType, bits: u32)
     Ok(Tensor::new(element_type, array.shape(), Storage::heap(packed))?)
 }
 
-/// A tensor with `dims`, whose packed elements are the bytes of an array.
+/// A tensor with `dims`, from an array that holds the bytes of the packed elements.
 fn packed(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,
@@ -189,8 +189,8 @@ struct TensorMemory {
     _bytes: Vec<u8>,
 }
 
-/// Converts a tensor to a writable array that shares no memory with it. If `is_moved`, takes over the memory
-/// of tensors that kernels computed.
+/// Converts a tensor to a writable array that shares no memory with other tensors or arrays. If `is_moved`,
+/// the array may take over the memory of the tensor; otherwise the elements are copied.
 pub fn to_array(py: Python<'_>, mut tensor: Tensor, is_moved: bool) -> PyResult<Bound<'_, PyAny>> {
     let element_type = tensor.element_type();
     if element_type == ElementType::String {

@@ -10,7 +10,7 @@ use snick::ElementType;
 pub enum ArrayKind {
     /// The bytes of an element are the same.
     Same(ElementType),
-    /// Each byte of the array holds one integer or float of `ml_dtypes` with this many bits.
+    /// Each byte of the array holds one element of an `ml_dtypes` type with this many bits.
     Unpacked(ElementType, u32),
     /// The elements are strings.
     Strings,
@@ -72,7 +72,8 @@ pub fn array_kind(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ArrayKind>
 /// equal to the `kind` of a built-in dtype.
 const FIRST_USER_TYPE: i32 = 256;
 
-/// Whether an array of `bits` may hold the bit patterns of a type that numpy lacks.
+/// Whether an array of the type `bits` may hold the bit patterns of `element_type`, because numpy lacks the
+/// latter.
 pub fn are_bits_of(bits: ElementType, element_type: ElementType) -> bool {
     use ElementType::{BF16, F8E4M3, F8E5M2, F8E8M0, U8, U16};
     matches!((bits, element_type), (U16, BF16) | (U8, F8E4M3 | F8E5M2 | F8E8M0))

@@ -40,8 +40,8 @@ impl AlsoIs {
     }
 }
 
-/// The exception for an error. `graph` contains the layer at which a limit was reached or the work was
-/// stopped.
+/// The exception for an error. If a limit was reached or the work was stopped, `graph` is the graph that
+/// contains the layer at which this happened.
 pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Graph>) -> PyErr {
     let class = match (error, stage) {
         (Error::Limit { .. }, _) => "LimitError",

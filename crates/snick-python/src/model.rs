@@ -19,7 +19,7 @@ use crate::facts::{self, LayerTuple, PortTuple};
 use crate::session::{self, Session};
 use crate::watch::Interrupt;
 
-/// The JSON and the text of an answer.
+/// A document as JSON and as text.
 type DocumentTuple = (String, String);
 
 /// Code, layer, operation, location and message of an error.
@@ -78,7 +78,8 @@ impl State {
             false => self.model.session()?,
         };
         let made = Arc::new(made);
-        // A session with variables is not kept, so that every run starts without values of variables.
+        // A session with variables is not cached, because a new run must not see the variables of earlier
+        // runs.
         if !made.has_variables() {
             let cache = if is_canonical { &mut self.canonical } else { &mut self.session };
             *cache = Some(made.clone());

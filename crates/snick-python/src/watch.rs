@@ -32,7 +32,7 @@ pub struct Interrupt(Arc<Asked>);
 
 struct Asked {
     start: Instant,
-    /// The clock is read once per this many layers.
+    /// The number of layers from one reading of the clock to the next.
     stride: u64,
     layers: AtomicU64,
     /// The time of the next check for signals, in milliseconds since the start.
@@ -56,7 +56,7 @@ impl Interrupt {
         Self(Arc::new(Asked { start: Instant::now(), stride, layers, next, raised: Mutex::default() }))
     }
 
-    /// The function to which work reports its progress.
+    /// The progress callback. It stops the work if a signal handler raises an exception.
     pub fn progress(&self) -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static {
         let asked = self.0.clone();
         move |_| {

@@ -1,8 +1,8 @@
-//! Lays out the boxes of a scene: in layers from top to bottom, with each box close to the boxes that it is
-//! connected to.
+//! Lays out the boxes of a scene in layers from top to bottom. Within a layer, each box is placed close to
+//! the boxes that it is connected to.
 //!
-//! Time and memory are linear in the numbers of boxes and arrows: there is no recursion, and only arrows that
-//! cross at most [`MOST_LANES`] layers reserve space in these layers. The reserved spaces are called lanes.
+//! Time and memory are nearly linear in the numbers of boxes and arrows, and there is no recursion. An arrow
+//! that crosses at most [`MOST_LANES`] layers reserves space in each of them, called a lane.
 
 use crate::SceneArrow;
 
@@ -31,7 +31,7 @@ pub(crate) struct Point {
 /// The positions of all boxes and arrows.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    /// For each box, the middle of its upper edge.
+    /// For each box, the midpoint of its upper edge.
     pub boxes: Vec<Point>,
     /// For each arrow, the points through which it passes between the boxes.
     pub ways: Vec<Vec<Point>>,
@@ -56,8 +56,8 @@ pub(crate) fn place(sizes: &[Size], arrows: &[SceneArrow]) -> Layout {
     rows.finish(sizes, arrows, &layer_of)
 }
 
-/// The layer of each box: one below the lowest box that it reads. A box without inputs is moved down to the
-/// layer above its first reader. Arrows that point backward are ignored.
+/// The layer of each box, which is one below the lowest box that it reads. A box without inputs is moved down
+/// to the layer above its first reader. Arrows that point backward are ignored.
 fn layers(count: usize, arrows: &[SceneArrow]) -> Vec<usize> {
     let mut layer_of = vec![0usize; count];
     let forwards = || arrows.iter().filter(|arrow| arrow.from < arrow.to);
@@ -126,8 +126,8 @@ impl Rows {
         Self { items, rows, lanes }
     }
 
-    /// Reorders the items of each row so that they are close to their neighbours in adjacent rows, and few
-    /// arrows cross.
+    /// Reorders the items of each row. Sorting them by the mean position of their neighbours in the adjacent
+    /// row (the barycentre heuristic) reduces the number of crossing arrows.
     fn order(&mut self) {
         let mut position = vec![0.0; self.items.len()];
         for row in &self.rows {
@@ -149,8 +149,8 @@ impl Rows {
         }
     }
 
-    /// Sets `x` of all items: each is as close to its neighbours in adjacent rows as the widths in its row
-    /// allow.
+    /// Sets `x` of all items. Each item is placed as close to its neighbours in the adjacent rows as the
+    /// widths in its own row allow.
     fn spread(&mut self) {
         for sweep in 0..2 * PLACE_SWEEPS {
             let down = sweep % 2 == 0;
@@ -209,8 +209,9 @@ fn mean(items: &[usize], position: &[f64]) -> Option<f64> {
     (!items.is_empty()).then(|| sum / items.len() as f64)
 }
 
-/// The positions that differ least from the wanted positions (by least squares) without overlaps. Items that
-/// would overlap are pooled and placed around the mean of their wanted positions.
+/// The positions without overlaps that have the least squared distance from the wanted positions. Uses the
+/// pool-adjacent-violators algorithm: items that would overlap are pooled and placed around the mean of their
+/// wanted positions.
 fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(widths.len());
     let mut offset = 0.0;

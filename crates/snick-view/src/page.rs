@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::svg::Quoted;
 
-/// The scripts of the viewer. Each comes after the scripts that it imports.
+/// The scripts of the viewer. Every script comes after the scripts that it imports.
 const SCRIPTS: [&str; 16] = [
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
@@ -42,7 +42,7 @@ pub fn viewer_style() -> &'static str {
     include_str!("../assets/viewer.css")
 }
 
-/// Joins all modules into one, in which they see each other's exports.
+/// Joins all scripts into one module, in which they share a scope.
 fn joined() -> String {
     let lines = SCRIPTS.iter().flat_map(|script| script.lines());
     let mut joined = String::new();

@@ -34,14 +34,13 @@ impl PictureOptions {
         Self::default()
     }
 
-    /// Draws a single box for all layers of a scope that is deeper than this. In a name, a scope ends at a
-    /// `/` or `.`.
+    /// Draws each scope at this depth as a single box. In a name, a scope ends at a `/` or `.`.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth: Some(depth), ..self }
     }
 
-    /// Only draws layers at most `steps` away from a layer.
+    /// Only draws layers that are connected to a layer by at most `steps` edges.
     #[must_use]
     pub fn around(self, layer: impl Into<String>, steps: usize) -> Self {
         Self { around: Some((layer.into(), steps)), ..self }
@@ -54,7 +53,7 @@ impl PictureOptions {
         Self { each_repeat, ..self }
     }
 
-    /// Sets the names of layers whose inference failed.
+    /// Marks the layers with these names as failed in inference.
     #[must_use]
     pub fn failed(self, layers: impl IntoIterator<Item = String>) -> Self {
         Self { failed: layers.into_iter().collect(), ..self }
@@ -78,7 +77,7 @@ pub enum BoxKind {
     Slice,
     /// Any other layer.
     Layer,
-    /// Several layers of a scope.
+    /// Several layers of a scope; see [`PictureOptions::depth`].
     Scope,
     /// A layer whose inference failed.
     Failed,
@@ -128,7 +127,7 @@ pub struct SceneArrow {
 pub struct Scene {
     /// The name of the graph.
     pub title: String,
-    /// The boxes, in an order in which most arrows point forward.
+    /// The boxes, ordered so that most arrows point from an earlier box to a later one.
     pub boxes: Vec<SceneBox>,
     /// The arrows, sorted and without duplicates.
     pub arrows: Vec<SceneArrow>,
@@ -216,7 +215,9 @@ impl Scene {
             for value in graph.inputs(id).into_iter().flatten() {
                 let first = merged.first(value.node);
                 let Some(&from) = places.get(&first).filter(|from| **from != to) else { continue };
-                // Skips an arrow to the next block, which would lead back to the start of the first block.
+                // Skips an arrow from one merged block to the next, which would point back to the start of
+                // the first block.
+                // block.
                 if from > to && !(merged.is_first(id) && merged.is_first(value.node)) {
                     continue;
                 }
@@ -233,7 +234,8 @@ impl Scene {
     }
 }
 
-/// The layers at most `steps` away from a layer, both up and down.
+/// The layers that are connected to a layer by at most `steps` edges, in either direction. A shared constant
+/// does not connect the layers that read it.
 fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> HashSet<NodeId> {
     let mut neighbours: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
     for &id in order {
@@ -257,7 +259,7 @@ fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> 
     near
 }
 
-/// The first `depth` scopes of a name, if the name has more.
+/// The first `depth` scopes of a name, if the name has that many.
 fn scope(name: &str, depth: usize) -> Option<&str> {
     ends(name).take(depth).nth(depth.checked_sub(1)?).map(|end| &name[..end])
 }
@@ -276,8 +278,8 @@ impl Merged {
         for repeat in repeats(graph).into_iter().filter(|_| is_wanted) {
             let Some((first, others)) = repeat.layers.split_first() else { continue };
             for (&id, &first) in others.iter().flat_map(|block| block.iter().zip(first)) {
-                // Outer blocks come before inner blocks. An entry for an outer block is kept, because the
-                // first outer block also contains the inner ones.
+                // Outer blocks come before inner blocks. If a layer is in both, its entry for the outer block
+                // is kept, because the first outer block contains the inner blocks.
                 merged.into.entry(id).or_insert(first);
             }
         }

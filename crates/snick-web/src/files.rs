@@ -46,7 +46,7 @@ pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
     let with_data = |model: File| {
         let format = Format::to_read(Path::new(&model.name))?;
         let data = match format {
-            // Data files are not copied if there is no other model that could need them.
+            // A single model takes the data files without a copy, because no other model needs them.
             Format::OpenVino | Format::Text if is_alone => take_weights(&model, format, &mut data, true),
             Format::OpenVino | Format::Text => take_weights(&model, format, &mut data.clone(), false),
             Format::Onnx if is_alone => take_external(&model, std::mem::take(&mut data)),

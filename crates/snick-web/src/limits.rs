@@ -1,7 +1,8 @@
-//! The limits of the page. They are lower than on the command line, because a browser only gives a page
-//! some of the machine's memory.
+//! The limits of the page. They are lower than on the command line, because a browser gives a page only a
+//! part of the memory.
 //!
-//! There is no time limit here: the page terminates its worker, which even stops a step that never returns.
+//! There is no time limit here. Instead, the page terminates its worker, which works even if a step never
+//! returns.
 
 use snick::Limits;
 

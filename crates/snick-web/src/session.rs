@@ -39,8 +39,8 @@ impl Shown {
         Ok(Self { name, read, canonical: None })
     }
 
-    /// The same model with other input shapes. Fails if a model without errors would have errors with these
-    /// shapes.
+    /// The same model with other input shapes. Fails if the model has no errors now, but would have errors
+    /// with these shapes.
     fn reshaped(&self, spec: &str) -> Result<Self, Problem> {
         let mut read = self.read.clone();
         read.model.reshape(spec)?;
@@ -154,8 +154,8 @@ impl Session {
         Ok(self.shown().model.report_data(&self.report_options())?)
     }
 
-    /// How the slices of the first model were rewritten, as text; empty if its canonical form was not
-    /// requested yet.
+    /// A description of how the slices of the first model were rewritten; empty if its canonical form has not
+    /// been requested yet.
     pub fn rewrites(&self) -> &str {
         self.first.canonical.as_ref().map_or("", |(_, document)| &document.text)
     }
