@@ -1,12 +1,12 @@
-//! The procedural part of `snick_testing::check_files!`, which should be used instead. Lists the files of a
-//! folder during expansion, which declarative macros cannot do.
+//! The procedural part of `snick_testing::check_files!`. Lists the files of a folder during expansion, which
+//! declarative macros cannot do. Tests should use `check_files!` instead of this crate.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// The name of the test for files added after the expansion.
+/// The name of the test that runs files added after the expansion.
 const ADDED: &str = "files_added_since_compilation";
 
 /// Expands `[$crate] name "folder" [passes]` to
@@ -62,7 +62,7 @@ fn group(delimiter: Delimiter, tokens: impl IntoIterator<Item = TokenTree>) -> T
     Group::new(delimiter, tokens.into_iter().collect()).into()
 }
 
-/// The text of a plain string literal. A declarative macro passes it in an invisible group.
+/// The text of a plain string literal. A declarative macro passes the literal in an invisible group.
 fn string(token: &TokenTree) -> Option<String> {
     match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {

@@ -7,8 +7,8 @@ use similar::TextDiff;
 pub enum Context {
     /// All unchanged lines.
     All,
-    /// This many lines before and after each change. Omits the text in between; a line such as `@@ -3,7 +3,6
-    /// @@` gives the position and length of the next part.
+    /// This many lines before and after each change. The other lines are omitted. A line such as
+    /// `@@ -3,7 +3,6 @@` gives the position and length of the part that follows.
     Lines(usize),
 }
 

@@ -100,7 +100,8 @@ const KINDS: &[(&str, MakeDirective)] = &[
     ("CHECK-TRACE-NOT", Directive::TraceNot),
 ];
 
-/// Suffixes of directives, in snick or in LLVM's FileCheck. Even without a prefix, they look like directives.
+/// Suffixes of directives of snick and of LLVM's FileCheck. A name that starts with one of them looks like a
+/// directive that lacks `CHECK-`.
 const SUFFIXES: &[&str] = &["NEXT", "NOT", "TRACE", "COUNT", "DAG", "EMPTY", "LABEL", "SAME"];
 
 fn kind(name: &str) -> Option<(&'static str, MakeDirective)> {
@@ -134,8 +135,8 @@ impl Directive {
                 text => Ok(Some(make(text.to_string()))),
             };
         }
-        // The name consists of the words before the colon if they look like a name, otherwise of the first
-        // word.
+        // If all words before the colon look like a name, they are the name of the directive. Otherwise, the
+        // name is the first word.
         let dashed = word.to_uppercase().replace([' ', '_'], "-");
         let is_name = text.is_some() && (is_in_capitals(word) || kind(&dashed).is_some());
         let name = if is_name { word } else { word.split_whitespace().next().unwrap_or_default() };
@@ -147,7 +148,9 @@ impl Directive {
             true => nearest(&format!("CHECK-{name}")),
             false => nearest(name),
         };
-        // Ordinary text is neither in capitals nor a single word before a colon.
+        // A comment that begins with `CHECK` or `RUN` is meant as a directive if its name is in capitals or
+        // is the only word before a colon. Any other comment must meet both conditions, and its name must
+        // resemble a directive.
         let has_colon = text.is_some() && name == word;
         let is_meant = match ["CHECK", "RUN"].iter().any(|prefix| dashed.starts_with(prefix)) {
             true => has_colon || is_in_capitals(name),
@@ -179,9 +182,10 @@ pub struct Unmet {
     pub line: usize,
     /// The check.
     pub check: Directive,
-    /// If the check excludes text: the line number, from 1, of the graph or trace where this text was found.
+    /// If the check excludes text: the line number, from 1, at which the text was found in the graph or
+    /// trace.
     pub found: Option<usize>,
-    /// Whether the text is missing in the graph but occurs in the trace.
+    /// Whether a `CHECK:` did not find its text in the graph, but the text occurs in the trace.
     pub is_in_trace: bool,
 }
 
@@ -242,9 +246,10 @@ impl Directives {
         self.0.len() - self.commands().count()
     }
 
-    /// Checks the text form of the graph, and the trace of rewrites, each in order. Runs of blanks are
-    /// treated as one blank. `{{REGEX}}` matches a regular expression within a line. `[[NAME:REGEX]]` also
-    /// captures the match; afterwards, `[[NAME]]` matches the captured text.
+    /// Checks the text form of the graph and the trace of rewrites. The checks of each must match in order.
+    ///
+    /// A run of blanks is treated as one blank. `{{REGEX}}` matches a regular expression within a line.
+    /// `[[NAME:REGEX]]` also captures the match; afterwards, `[[NAME]]` matches the captured text.
     ///
     /// # Errors
     /// The first failed check.
@@ -276,7 +281,7 @@ impl Directives {
     }
 }
 
-/// The lines of an output, and how far they were checked.
+/// The lines of an output, and the position up to which they were checked.
 struct Cursor<'a> {
     /// The lines, with runs of blanks collapsed.
     lines: Vec<String>,
@@ -285,7 +290,7 @@ struct Cursor<'a> {
     excluded: Vec<(usize, &'a Directive, Resolved)>,
 }
 
-/// The result of a check. An error contains the failed `-NOT` check, or `None` if the current check failed.
+/// The result of a check. The error is the failed `-NOT` check, or `None` if the current check itself failed.
 type Checked = Result<(), Option<Unmet>>;
 
 impl<'a> Cursor<'a> {

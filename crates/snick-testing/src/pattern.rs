@@ -94,7 +94,8 @@ impl<'a> Pattern<'a> {
         let mut own: Vec<&str> = Vec::new();
         for piece in &self.0 {
             match *piece {
-                // Keeps blanks at the ends of a piece, because they separate it from its neighbours.
+                // Keeps blanks at both ends of the text, because they separate it from the neighbouring
+                // pieces.
                 Piece::Text(text) => regex.push_str(&escape(&single_blanks(text))),
                 Piece::Regex(part) => regex.push_str(&format!("(?:{part})")),
                 Piece::Capture { name, regex: part } => {
@@ -118,7 +119,7 @@ impl<'a> Piece<'a> {
     fn parse(text: &'a str) -> Result<Option<(Self, usize)>, PatternError> {
         if let Some(regex) = text.strip_prefix("{{") {
             let end = regex.find("}}").ok_or(PatternError::Open { begin: "{{" })?;
-            // If there are several braces, the last two close the piece, as in `{{a{2}}}`.
+            // If more than two braces follow each other, the last two close the piece, as in `{{a{2}}}`.
             let end = end + regex[end + 2..].bytes().take_while(|&byte| byte == b'}').count();
             return Ok(Some((Self::Regex(&regex[..end]), end + 4)));
         }
@@ -134,7 +135,7 @@ impl<'a> Piece<'a> {
         }
         let Some(regex) = rest.strip_prefix(':') else { return Ok(None) };
         let end = regex.find("]]").ok_or(PatternError::Open { begin: "[[" })?;
-        // If there are several brackets, the last two close the piece, as in `[[X:[a-z]]]`.
+        // If more than two brackets follow each other, the last two close the piece, as in `[[X:[a-z]]]`.
         let end = end + regex[end + 2..].bytes().take_while(|&byte| byte == b']').count();
         Ok(Some((Self::Capture { name, regex: &regex[..end] }, name.len() + end + 5)))
     }

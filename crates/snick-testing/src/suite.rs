@@ -67,7 +67,8 @@ impl Suite {
         Self { registry: Some(registry.clone()), ..self }
     }
 
-    /// Prints dims as expressions, such as `2*N`, instead of intervals, such as `?`, for the checks.
+    /// Sets whether the checks see dims as expressions, such as `2*N`. By default, dims are intervals, such
+    /// as `?`.
     ///
     /// ```
     /// use snick_testing::Suite;
@@ -183,7 +184,7 @@ impl Suite {
                     parsed.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
                 }
                 "--verify" => parsed.verify = true,
-                // Both stand for the graph of the test.
+                // Both denote the input, which always is the graph of the test.
                 "-" | "%s" => {}
                 other => return Err(format!("unknown option `{other}`")),
             }
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!((untouched.line, untouched.found), (2, None));
     }
 
-    /// The trace contains the name of the rule, but the graph has no such op.
+    /// The name of the rule occurs in the trace, but not in the graph.
     #[test]
     fn excluded_text_is_looked_for_in_the_graph_alone() {
         let run = "// RUN: snick canon --passes merge-slices";

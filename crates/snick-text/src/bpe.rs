@@ -9,7 +9,7 @@ use crate::{TextError, Trie};
 /// Options of the encoding.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BpeOptions {
-    /// The token for unknown text. If it is not in the vocabulary, unknown text is dropped.
+    /// The token for unknown text. If this token is not in the vocabulary, unknown text is dropped.
     pub unk_token: String,
     /// Appended to each text.
     pub end_suffix: String,
@@ -31,7 +31,7 @@ pub struct BpeOptions {
 /// ```
 #[derive(Debug)]
 pub struct Bpe {
-    /// Tokens that are not the result of a merge; a text is first split into these.
+    /// The tokens that are not the result of a merge. A text is first split into these tokens.
     base: Trie,
     /// For each pair of tokens that can be merged: the rank of the merge and the resulting token.
     merges: HashMap<(i32, i32), (usize, i32)>,

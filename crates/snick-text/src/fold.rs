@@ -5,12 +5,12 @@ pub(crate) fn fold(c: char) -> char {
     match c {
         'A'..='Z' => c.to_ascii_lowercase(),
         '\0'..='\x7f' => c,
-        // Outside Turkic languages the dotless i does not fold; Cherokee folds to capitals.
+        // Outside Turkic languages, the dotless i does not fold. Cherokee letters fold to capitals.
         'ı' => c,
         '\u{13A0}'..='\u{13F5}' => c,
         '\u{13F8}'..='\u{13FD}' | '\u{AB70}'..='\u{ABBF}' => single(c.to_uppercase()).unwrap_or(c),
-        // Mapping to the capital first unifies all forms of a letter, such as final sigma, long s and the
-        // Kelvin sign.
+        // Mapping to the capital letter first unifies all forms of a letter, such as the final sigma, the
+        // long s and the Kelvin sign.
         _ => {
             let capital = single(c.to_uppercase()).unwrap_or(c);
             single(capital.to_lowercase()).unwrap_or(c)

@@ -1,5 +1,5 @@
-//! Unicode normal forms as in SentencePiece, which applies them as a character map and so does not reorder
-//! combining marks.
+//! Unicode normal forms as in SentencePiece. SentencePiece applies them as a character map, so combining
+//! marks are not reordered.
 
 use std::iter::once;
 
@@ -81,8 +81,9 @@ impl NormalForm {
         (count == 1).then_some(first)
     }
 
-    /// The longest run of `first` and characters of `rest` that is the complete decomposition of one
-    /// character. Returns that character, and the number of bytes of `rest` in the run.
+    /// The longest run of characters that is the complete decomposition of one character. The run consists of
+    /// `first` and characters at the start of `rest`. Returns the composed character, and the number of bytes
+    /// of `rest` in the run.
     fn composed(self, first: char, rest: &[u8]) -> Option<(char, usize)> {
         let first = self.single(first)?;
         let (mut parts, mut whole) = (vec![first], Some(first));

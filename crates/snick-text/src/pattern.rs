@@ -9,8 +9,8 @@ use crate::error::shown;
 use crate::pcre::translate;
 use crate::{MAX_TEXT, TextError, char_len};
 
-/// Limits on backtracking. A text of `n` bytes uses the first of these limits that is at least
-/// `FIXED + n * PER_BYTE`.
+/// Limits on backtracking. For a text of `n` bytes, the limit is the smallest one that is at least `FIXED + n
+/// * PER_BYTE`, or the largest one if there is none.
 const LIMITS: [usize; 3] = [1 << 18, 1 << 22, 1 << 26];
 const FIXED: usize = 1 << 16;
 const PER_BYTE: usize = 64;
@@ -69,7 +69,7 @@ impl Pattern {
         })
     }
 
-    /// The compiled expression whose backtracking limit suits a text of this length.
+    /// The compiled expression with the backtracking limit for a text of this length.
     fn regex(&self, bytes: usize) -> Result<&Regex, TextError> {
         let needed = bytes.saturating_mul(PER_BYTE).saturating_add(FIXED);
         let tier = LIMITS.iter().position(|&limit| limit >= needed).unwrap_or(LIMITS.len() - 1);
@@ -116,8 +116,9 @@ impl Pattern {
         Ok(())
     }
 
-    /// Replaces the first match or all of them. `$1` in the replacement is a group, `$$` a dollar sign. As in
-    /// PCRE2, the text is unchanged if the replacement uses a group that did not participate in a match.
+    /// Replaces the first match, or all matches if `is_global`. In the replacement, `$1` stands for a group
+    /// and `$$` for a dollar sign. As in PCRE2, the text is unchanged if the replacement uses a group that
+    /// did not participate in a match.
     ///
     /// # Errors
     /// [`TextError::Steps`], [`TextError::TooLong`].

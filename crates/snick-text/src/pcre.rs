@@ -24,7 +24,7 @@ pub(crate) struct Translated {
 
 /// An open parenthesis.
 struct Frame {
-    /// For `(?|`: the number of groups before it, and the highest group number in its alternatives so far.
+    /// For `(?|`: the number of groups before it, and the highest group number so far in its alternatives.
     reset: Option<(usize, usize)>,
 }
 
@@ -188,8 +188,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// An escape that is also allowed in classes. Returns whether the escape denotes a set of characters,
-    /// which outside a class must be put in brackets.
+    /// Translates an escape that is also allowed in character classes. Returns whether the escape denotes a
+    /// set of characters, which must be enclosed in brackets outside a class.
     fn shared_escape(&mut self, in_class: bool) -> Result<bool, String> {
         let c = self.rest.next().ok_or("it ends with a backslash")?;
         let set = match c.to_ascii_lowercase() {

@@ -25,7 +25,7 @@ pub struct Split {
     pub behaviour: Behaviour,
     /// Swaps the roles of matches and the parts between them.
     pub invert: bool,
-    /// After this many pieces, the rest of the text is one piece.
+    /// The maximum number of splits. After this many pieces, the rest of the text becomes the last piece.
     pub max_splits: Option<usize>,
 }
 
@@ -87,8 +87,8 @@ impl Pattern {
         Ok(())
     }
 
-    /// Calls `each` with every part of a text, and whether the part is a special token. If a group of the
-    /// pattern matches, only the group is the special token, and the rest of the match is dropped.
+    /// Calls `each` with every part of a text, and with whether this part is a special token. If a group of
+    /// the pattern matches, the special token is the text of the group, and the rest of the match is dropped.
     ///
     /// # Errors
     /// [`TextError::Steps`].

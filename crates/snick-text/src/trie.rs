@@ -24,7 +24,7 @@ impl Trie {
         Self::of_list(tokens.into_iter().filter(|(token, _)| !token.is_empty()).collect())
     }
 
-    /// Not generic, so that it is compiled only once.
+    /// Separate from the generic [`Trie::new`], so that it is compiled only once.
     fn of_list(mut all: Vec<(&[u8], i32)>) -> Self {
         all.sort_by_key(|(token, _)| *token);
         let mut trie =

@@ -2,7 +2,7 @@
 
 use crate::{Trie, char_len};
 
-/// How much lower the score of an unknown character is than the lowest score of a token.
+/// The difference between the lowest score of a token and the score of an unknown character.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// Tokens with scores.
@@ -40,7 +40,7 @@ impl Unigram {
     }
 
     /// Creates a model from the scores of all tokens, a trie of the tokens to match, and the lowest score
-    /// among these.
+    /// from which the score of unknown characters is derived.
     pub(crate) fn of_trie(trie: Trie, scores: Vec<f32>, least: f32, unk: i32) -> Self {
         Self { trie, scores, unk, unk_score: least - UNKNOWN_PENALTY }
     }

@@ -1,4 +1,4 @@
-//! WordPiece: repeatedly takes the longest matching token; tokens inside a word have a prefix.
+//! WordPiece: repeatedly takes the longest matching token. Tokens that continue a word have a prefix.
 
 use crate::Trie;
 

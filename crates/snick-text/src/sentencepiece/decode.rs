@@ -12,7 +12,7 @@ impl SentencePiece {
     pub fn decode(&self, tokens: &[i32]) -> Result<Vec<u8>, TextError> {
         let (mut text, mut bytes) = (Vec::new(), Vec::new());
         // `at_start`: there is no text yet, so the next token may begin with the space that encoding added.
-        // `had_space`: the last token was that space.
+        // `had_space`: this space was just removed from a token, and no other space may be removed.
         let (mut at_start, mut had_space) = (true, false);
         let removes_space = self.whitespace.add_prefix || self.whitespace.remove_extra;
         for &id in tokens {
@@ -47,8 +47,8 @@ impl SentencePiece {
         }
     }
 
-    /// Concatenates the texts of the tokens as they are in the vocabulary, except that byte tokens become
-    /// bytes. Skips tokens that are out of range.
+    /// Concatenates the texts of the tokens. The texts are as in the vocabulary, except that byte tokens
+    /// become bytes. Skips tokens that are out of range.
     pub fn decode_stream(&self, tokens: &[i32]) -> Vec<u8> {
         let mut text = Vec::new();
         for token in tokens.iter().filter_map(|&id| self.token(id).ok()) {
@@ -61,7 +61,7 @@ impl SentencePiece {
     }
 }
 
-/// Appends a piece with its space marks replaced by spaces.
+/// Appends a piece, with U+2581 replaced by spaces.
 fn add_spaced(mut piece: &[u8], text: &mut Vec<u8>) {
     while let Some(&byte) = piece.first() {
         if starts_with_space(piece) {

@@ -50,7 +50,8 @@ impl SentencePiece {
         }
     }
 
-    /// Splits a text into words, each including the space mark before or after it.
+    /// Splits a text into words. A word includes the mark U+2581 for the space before it (or after it, if
+    /// `as_suffix` is set).
     fn words<'t>(&self, text: &'t [u8], pieces: &mut Vec<(i32, &'t [u8])>) {
         let mut start = 0;
         let mut at = 0;

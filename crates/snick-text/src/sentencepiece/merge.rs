@@ -1,4 +1,4 @@
-//! Byte pair encoding of a SentencePiece model, which merges the neighbours with the best score first.
+//! Byte pair encoding of a SentencePiece model, which first merges the neighbours with the best score.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -121,7 +121,7 @@ impl<'t> Merging<'_, 't> {
         self.enqueue(Some(left), after);
     }
 
-    /// Appends a part of the text, splitting unused tokens again into the two sides of their merge.
+    /// Appends a part of the text. If its token is unused, splits it again into the two sides of the merge.
     fn emit(&self, part: Range<usize>, pieces: &mut Vec<(i32, &'t [u8])>) {
         let mut parts = vec![part];
         while let Some(part) = parts.pop() {

@@ -208,7 +208,7 @@ fn unigram(tokens: &[Token], unk: i32) -> Unigram {
     Unigram::of_trie(trie, tokens.iter().map(score).collect(), least, unk)
 }
 
-/// Whether a text starts with the space mark.
+/// Whether a text starts with the mark U+2581 for a space.
 fn starts_with_space(text: &[u8]) -> bool {
     text.starts_with(SPACE)
 }

@@ -1,4 +1,4 @@
-//! Special tokens, which are matched in a text before the model tokenizes the rest.
+//! Special tokens, which are found in a text before the model tokenizes the parts between them.
 
 use std::collections::HashMap;
 
