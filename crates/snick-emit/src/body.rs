@@ -7,8 +7,8 @@ use snick_ir::Fact;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::{Graph, NodeId, Value};
 
-/// A body and its port map. A port map refers to Parameters and Results by index, and searching the body for
-/// each index would take quadratic time. Therefore this type lists them once.
+/// A body and its port map. A port map refers to Parameters and Results by index. This type indexes them
+/// once, because searching the body for each of them would take quadratic time.
 pub(crate) struct Body<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) map: &'g PortMap,

@@ -9,8 +9,8 @@ use crate::error::shown;
 use crate::pcre::translate;
 use crate::{MAX_TEXT, TextError, char_len};
 
-/// Limits on backtracking. For a text of `n` bytes, the limit is the smallest one that is at least `FIXED + n
-/// * PER_BYTE`, or the largest one if there is none.
+/// Limits on backtracking. A text of `n` bytes needs a limit of at least `FIXED + n * PER_BYTE`: the smallest
+/// such limit is used, or the largest limit if none is sufficient.
 const LIMITS: [usize; 3] = [1 << 18, 1 << 22, 1 << 26];
 const FIXED: usize = 1 << 16;
 const PER_BYTE: usize = 64;

@@ -217,7 +217,6 @@ impl Scene {
                 let Some(&from) = places.get(&first).filter(|from| **from != to) else { continue };
                 // Skips an arrow from one merged block to the next, which would point back to the start of
                 // the first block.
-                // block.
                 if from > to && !(merged.is_first(id) && merged.is_first(value.node)) {
                     continue;
                 }

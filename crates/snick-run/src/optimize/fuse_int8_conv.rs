@@ -79,7 +79,7 @@ struct Found {
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
     /// How the codes are computed. Codes without an entry are computed by quantizing the input.
     computed: HashMap<NodeId, Computed>,
-    /// Layers that the fused steps replace. They are still computed if they have other readers.
+    /// Layers that quantized steps replace. They are still computed if they have other readers.
     replaced: HashSet<NodeId>,
 }
 
@@ -265,9 +265,9 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Matches the layers after a convolution, none of which may have other readers: optionally a bias, a
-    /// PReLU, a scale, a shift and a clamp, with at most one MaxPool at any position among them, and then a
-    /// FakeQuantize. `outputs` is the number of output channels.
+    /// Matches the layers after a convolution: optionally a bias, a PReLU, a scale, a shift and a clamp, with
+    /// at most one MaxPool at any position among them, and then a FakeQuantize. These layers must be the only
+    /// readers of the values between them. `outputs` is the number of output channels.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
         let mut layers = vec![convolution.node];
         let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
