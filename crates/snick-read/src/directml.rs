@@ -92,6 +92,7 @@ pub(crate) fn read(root: &Object, source: &str, monitor: &mut Monitor) -> Result
         errors: builder.errors,
         notes: Vec::new(),
         files: Vec::new(),
+        missing: Vec::new(),
         optional_inputs: Vec::new(),
     })
 }

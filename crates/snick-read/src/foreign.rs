@@ -49,7 +49,9 @@ const KINDS: [Foreign; 16] = [
     Foreign {
         extensions: &["pt", "pth", "pt2", "ckpt"],
         // A pickle, or a zip archive whose first member belongs to a pickle.
-        starts_like: Some(|head| head.starts_with(b"\x80\x02") || is_zip(head) && contains(head, b"data.pkl")),
+        starts_like: Some(|head| {
+            head.starts_with(b"\x80\x02") || is_zip(head) && contains(head, b"data.pkl")
+        }),
         is: "a PyTorch file, which only Python can open",
         advice: IN_PYTHON,
     },

@@ -59,8 +59,10 @@ pub struct Read {
     pub graph: Graph,
     /// The errors of single layers and edges. Layers that could not be read are opaque.
     pub errors: Vec<Located>,
-    /// Notes for the user, such as missing weights.
+    /// Notes for the user.
     pub notes: Vec<String>,
+    /// Files of weights or external data that do not exist. Their constants have no values.
+    pub missing: Vec<PathBuf>,
     /// The files that were read: the model, its weights, external data.
     pub files: Vec<PathBuf>,
     /// The inputs of an ONNX model that have a default value; see [`Reader::optional_inputs`].
@@ -273,6 +275,7 @@ impl Reader {
             graph,
             errors: Vec::new(),
             notes: Vec::new(),
+            missing: Vec::new(),
             files: Vec::new(),
             optional_inputs: Vec::new(),
         })

@@ -31,13 +31,17 @@ pub struct Model {
     graph: Arc<Graph>,
     errors: Vec<Located>,
     notes: Vec<String>,
+    missing: Vec<PathBuf>,
     files: Vec<PathBuf>,
     optional_inputs: Vec<String>,
 }
 
 impl From<Read> for Model {
-    fn from(Read { graph, errors, notes, files, optional_inputs }: Read) -> Self {
-        Self { graph: graph.into(), errors, notes, files, optional_inputs }
+    fn from(Read { graph, errors, notes, missing, files, optional_inputs }: Read) -> Self {
+        let not_found =
+            |path: &PathBuf| format!("{}: not found; shapes are inferred without weights", path.display());
+        let notes = missing.iter().map(not_found).chain(notes).collect();
+        Self { graph: graph.into(), errors, notes, missing, files, optional_inputs }
     }
 }
 
@@ -47,6 +51,7 @@ impl From<Graph> for Model {
             graph: graph.into(),
             errors: Vec::new(),
             notes: Vec::new(),
+            missing: Vec::new(),
             files: Vec::new(),
             optional_inputs: Vec::new(),
         }
@@ -96,6 +101,11 @@ impl Model {
     /// Notes for the user, for example that the weights were not found.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Files of weights or external data that do not exist. Their constants have no values.
+    pub fn missing_weights(&self) -> &[PathBuf] {
+        &self.missing
     }
 
     /// The files the model was read from: the model, its weights, external data.

@@ -25,7 +25,11 @@ impl ProgressBar {
 
     /// Creates a bar that is not visible yet.
     pub fn new(console: &Console) -> Self {
-        Self { started: console.shows_progress().then(Instant::now), drawn: None, waiting: console.waiting().clone() }
+        Self {
+            started: console.shows_progress().then(Instant::now),
+            drawn: None,
+            waiting: console.waiting().clone(),
+        }
     }
 
     /// Shows the progress in layers, at most ten times a second.

@@ -11,8 +11,8 @@ use snick_ir::text::Escaped;
 use snick_shape::SymbolId;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::help;
 use crate::cli::example::Example;
+use crate::cli::help;
 use crate::cli::json::Answer;
 use crate::cli::layout::{Layout, column, width};
 use crate::cli::options::{Common, ModelOptions, OutputFormat};

@@ -8,8 +8,8 @@ use snick::{ErrorKind, Model, Reduction, reduce};
 use snick_ir::{Graph, Located, Op};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::help;
 use crate::cli::failing_command::{Expected, FailingCommand};
+use crate::cli::help;
 use crate::cli::json::Answer;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};

@@ -43,6 +43,7 @@ impl<'f> FunctionBuilder<'f> {
             errors: self.errors,
             notes: Vec::new(),
             files: Vec::new(),
+            missing: Vec::new(),
             optional_inputs: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! External data: files next to a model that contain the bytes of its constants.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use snick_ir::OpError;
@@ -17,6 +17,8 @@ pub(crate) struct ExternalFiles {
     folders: Vec<PathBuf>,
     /// Files by location, each with the path of the mapped file, or with `None` for data given in memory.
     opened: RefCell<BTreeMap<String, (Option<PathBuf>, Storage)>>,
+    /// Files that do not exist.
+    missing: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl ExternalFiles {
@@ -36,12 +38,17 @@ impl ExternalFiles {
     /// Files that are given with an in-memory model, by location.
     pub(crate) fn in_memory(files: &BTreeMap<String, Storage>) -> Self {
         let given = files.iter().map(|(location, bytes)| (location.clone(), (None, bytes.clone())));
-        Self { folders: Vec::new(), opened: RefCell::new(given.collect()) }
+        Self { opened: RefCell::new(given.collect()), ..Self::default() }
     }
 
     /// The files that were mapped.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         self.opened.borrow().values().filter_map(|(path, _)| path.clone()).collect()
+    }
+
+    /// The files that do not exist.
+    pub(super) fn missing(&self) -> Vec<PathBuf> {
+        self.missing.borrow().iter().cloned().collect()
     }
 
     /// Opens a file. Rejects files outside of `folders`.
@@ -55,12 +62,20 @@ impl ExternalFiles {
         if let Some((_, storage)) = self.opened.borrow().get(location) {
             return Ok(storage.clone());
         }
-        let missing = |why: &dyn std::fmt::Display| OpError::WeightsMissing {
-            why: format!("its file `{location}`: {why}"),
+        let missing = || {
+            let folder = self.folders.first().filter(|folder| folder.as_path() != Path::new("."));
+            let path = folder.map(|folder| folder.join(location));
+            self.missing.borrow_mut().insert(path.unwrap_or_else(|| location.into()));
+            OpError::WeightsMissing { why: format!("its file `{location}` was not found") }
         };
-        let failed = |error: std::io::Error| missing(&error);
-        let path =
-            self.find(location).ok_or_else(|| missing(&"not given with the model"))?.map_err(failed)?;
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => missing(),
+            _ => OpError::NoValue {
+                what: "the constant".into(),
+                why: format!("its file `{location}`: {error}"),
+            },
+        };
+        let path = self.find(location).ok_or_else(missing)?.map_err(failed)?;
         // A symbolic link inside a folder may lead to a file outside.
         let is_within = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder));
         if !self.folders.iter().any(is_within) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use snick_ir::ops::{Constant, Parameter};
+use snick_ir::ops::Parameter;
 use snick_ir::{
     AttrValue, Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, Monitor, Node, Op, OpError, Output,
     Registry, Value,
@@ -169,6 +169,7 @@ impl<'m> Network<'m> {
             graph: self.graph,
             errors: self.errors,
             notes: self.notes,
+            missing: self.tensors.missing(),
             files: self.tensors.files(),
             optional_inputs: self.optional_inputs,
         }
@@ -195,8 +196,8 @@ impl<'m> Network<'m> {
     }
 
     fn constant(&mut self, message: &onnx::Tensor) -> Value {
-        match self.tensors.tensor(message) {
-            Ok(tensor) => self.source(&message.name, Constant::new(Arc::new(tensor)).into()),
+        match self.tensors.constant(message) {
+            Ok(constant) => self.source(&message.name, constant.into()),
             Err(error) => {
                 // The dims are known even if the elements cannot be read.
                 let dims = message.dims.iter().all(|&dim| dim >= 0).then(|| message.dims.iter().copied());

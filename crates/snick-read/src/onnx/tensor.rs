@@ -1,8 +1,10 @@
 //! Constants. Raw bytes are views of the model file or of an external file; typed fields are copied.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use snick_ir::OpError;
+use snick_ir::ops::Constant;
 use snick_onnx::{Tensor as Message, from_number};
 use snick_tensor::{ElementType, Storage, Tensor};
 
@@ -26,6 +28,25 @@ impl<'m> Tensors<'m> {
     /// The external files that were read.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         self.external.paths()
+    }
+
+    /// The external files that do not exist.
+    pub(super) fn missing(&self) -> Vec<PathBuf> {
+        self.external.missing()
+    }
+
+    /// Converts a message to a constant. Its value is absent if its external file does not exist.
+    pub(super) fn constant(&self, message: &Message) -> Result<Constant, OpError> {
+        match self.tensor(message) {
+            Ok(tensor) => Ok(Constant::new(Arc::new(tensor))),
+            Err(error @ OpError::WeightsMissing { .. }) => {
+                let element_type = message.data_type.and_then(from_number);
+                let dims: Result<_, _> = message.dims.iter().map(|&dim| usize::try_from(dim)).collect();
+                let (Some(element_type), Ok(dims)) = (element_type, dims) else { return Err(error) };
+                Ok(Constant::absent(element_type, dims, None))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Converts a message to a tensor.

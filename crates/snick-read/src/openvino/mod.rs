@@ -61,8 +61,14 @@ pub(crate) fn read_with(
     };
     let mut graph = document::read_document(&mut cursor, &mut context)?;
     layout::name_sizes(&mut graph);
-    let mut notes = weights.notes();
-    notes.extend(context.notes());
-    notes.extend(execution_graph::note(context.recorded));
-    Ok(Read { graph, errors: context.take_errors(), notes, files: Vec::new(), optional_inputs: Vec::new() })
+    let notes = context.notes().chain(execution_graph::note(context.recorded)).collect();
+    let missing = weights.missing();
+    Ok(Read {
+        graph,
+        errors: context.take_errors(),
+        notes,
+        missing,
+        files: Vec::new(),
+        optional_inputs: Vec::new(),
+    })
 }

@@ -47,12 +47,9 @@ impl Weights {
         Self { path: name.into(), storage: Some(Storage::heap(bytes)), missed: false.into() }
     }
 
-    /// Notes for the user.
-    pub(super) fn notes(&self) -> Vec<String> {
-        match self.missed.get() {
-            true => vec![format!("{}: not found; shapes are inferred without weights", self.path.display())],
-            false => Vec::new(),
-        }
+    /// The file, if it does not exist and a constant needed it.
+    pub(super) fn missing(&self) -> Vec<PathBuf> {
+        if self.missed.get() { vec![self.path.clone()] } else { Vec::new() }
     }
 
     /// Replaces the attributes `offset` and `size` of a Const layer by an attribute `value`. Does nothing if

@@ -20,8 +20,8 @@ use self::slices::SliceRow;
 
 use super::cost::{self, Totals};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::help;
 use crate::cli::example::Example;
+use crate::cli::help;
 use crate::cli::layout::{Layout, column};
 use crate::cli::many::{Answer, ManyOptions, counted};
 use crate::cli::options::{Common, ModelOptions, OutputFormat};

@@ -14,9 +14,10 @@ pub(super) static FAMILY: Family =
 
 static MISSING: CheckCode = CheckCode {
     code: Code::WeightsMissing,
-    meaning: "Constants need a `.bin` that does not exist.",
-    reason: "An OpenVINO IR consists of two files. Without the second one, the model does not load.",
-    remedy: "put the .bin next to the .xml, with the same name",
+    meaning: "Constants need a file of weights that does not exist: the `.bin` of an OpenVINO IR, or external data \
+              of an ONNX model.",
+    reason: "Without this file, the model does not load.",
+    remedy: "copy the missing file to the folder of the model, and do not rename it",
     example: Example::Files("cp model.xml /deploy/  # and not model.bin"),
     on_demand: false,
 };
@@ -59,9 +60,12 @@ fn find(subject: &Subject, findings: &mut Findings) {
     let mut without_bytes = subject.constants_without_bytes();
     if let Some(node) = without_bytes.next() {
         let count = 1 + without_bytes.count();
-        let file = subject.graph.source.trim_end_matches(".xml");
+        let files = subject.model.missing_weights();
         let needs = if count == 1 { "needs" } else { "need" };
-        let message = format!("{} {needs} {file}.bin, which is not there", counted(count, "constant"));
+        let which = if files.len() == 1 { "which is" } else { "which are" };
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let (constants, files) = (counted(count, "constant"), files.join(", "));
+        let message = format!("{constants} {needs} {files}, {which} not there");
         findings.add(&MISSING, node, message);
     }
     for error in subject.errors {
