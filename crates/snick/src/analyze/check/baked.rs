@@ -1,4 +1,4 @@
-//! Input sizes that are declared dynamic but fixed by layers.
+//! Reports input sizes that are declared dynamic but fixed by layers. `fixed_sizes` finds them.
 
 use std::collections::HashSet;
 
@@ -16,12 +16,12 @@ pub(super) static FAMILY: Family =
 
 static HARD_CODED_RESHAPE: CheckCode = CheckCode {
     code: Code::HardCodedReshape,
-    meaning: "The target shape of a Reshape is at least partly constant and fixes a size that an input leaves \
+    meaning: "A Reshape with a constant or partly constant target shape fixes a size that an input declares \
               dynamic.",
-    reason: "The model claims to accept any size but fails with all except one. The exporter traced `x.view(1, \
-             512)` instead of `x.view(x.shape[0], -1)`.",
-    remedy: "export with -1 or the size of the input instead of the number, or declare the input with this \
-             size",
+    reason: "The model claims to accept any size but fails with all except one. Typically, the exported code \
+             contains `x.view(1, 512)` instead of `x.view(x.shape[0], -1)`.",
+    remedy: "replace the number in the exported code by -1 or by the size of the input, or declare the input \
+             with this size",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"1..8,3,4\"}\n  %to = Const-1 i64[2] <2, 12>\n  \
          %flat = Reshape-1(%x, %to) {special_zero: false}\n  %y = Result-1(%flat)\n",
@@ -31,9 +31,11 @@ static HARD_CODED_RESHAPE: CheckCode = CheckCode {
 
 static BAKED_SIZE: CheckCode = CheckCode {
     code: Code::BakedSize,
-    meaning: "A dim of an input is declared dynamic, but the layers after it accept only one value.",
-    reason: "The model claims to accept any size but fails with all except one: the size was fixed at export.",
-    remedy: "declare the input with this size, or export the constant that fixes it as a function of the input",
+    meaning: "An input declares a dim as dynamic, but the layers after it accept only one value.",
+    reason: "The model claims to accept any size but fails with all except one, because the export fixed the \
+             size.",
+    remedy: "declare the input with this size, or change the exported code so that it computes the constant \
+             from the size of the input",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"3,2..9\"}\n  %bias = Const-1 f32[4] <1.0, 2.0, 3.0, 4.0>\n  \
          %sum = Add-1(%x, %bias)\n  %y = Result-1(%sum)\n",
@@ -44,7 +46,8 @@ static BAKED_SIZE: CheckCode = CheckCode {
 fn find(subject: &Subject, findings: &mut Findings) {
     let mut known: HashSet<(NodeId, usize)> = HashSet::new();
     let mut seen = HashSet::new();
-    // Reports sizes that are fixed in every run first, and Reshapes before other layers.
+    // Reports unconditional sizes before sizes that are only fixed unless an axis is empty, and Reshapes
+    // before other layers. If several layers fix a size, the first is reported.
     for unless_empty in [false, true] {
         let fixed =
             || subject.fixed_sizes().list.iter().filter(move |size| size.unless_empty == unless_empty);
@@ -72,7 +75,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Describes the sizes that the model declares but cannot run with.
+/// Describes the difference between the declared sizes and the size that `by` requires.
 fn message(size: &FixedSize, graph: &Graph, by: &str) -> String {
     let inputs = inputs(size, graph).join(" and ");
     let Some(value) = size.value else {
@@ -85,13 +88,13 @@ fn message(size: &FixedSize, graph: &Graph, by: &str) -> String {
     format!("{by} takes only {value} for {inputs}, declared {}: {refused} would be refused", size.declared)
 }
 
-/// ``axis 0 of input `x` ``
+/// The inputs and axes that have the size, such as ``axis 0 of input `x` ``.
 fn inputs(size: &FixedSize, graph: &Graph) -> Vec<String> {
     let text = |&(id, axis): &(NodeId, usize)| format!("axis {axis} of input `{}`", graph.node(id).name());
     size.places.iter().map(text).collect()
 }
 
-/// The sizes of an interval other than `value`; `None` if the interval does not contain it.
+/// The sizes in `declared` other than `value`, as text; `None` if `declared` does not contain `value`.
 fn refused(declared: Interval, value: i64) -> Option<String> {
     let below = value.checked_sub(1).and_then(|hi| Interval::new(declared.lo(), hi));
     let above = value.checked_add(1).and_then(|lo| Interval::new(lo, declared.hi()));

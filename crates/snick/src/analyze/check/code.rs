@@ -8,7 +8,7 @@ use snick_ir::Code;
 pub struct CheckCode {
     /// The code, with its name and its usual severity.
     pub code: Code,
-    /// When the finding is reported, in one sentence.
+    /// The condition that the code reports.
     pub meaning: &'static str,
     /// Why the finding matters.
     pub reason: &'static str,
@@ -16,7 +16,7 @@ pub struct CheckCode {
     pub remedy: &'static str,
     /// A model with this finding.
     pub example: Example,
-    /// Whether the code is only checked if it is selected.
+    /// Whether the code is skipped unless the user selects it.
     pub on_demand: bool,
 }
 
@@ -24,9 +24,9 @@ pub struct CheckCode {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Example {
-    /// A model in text form, given as the body of its graph.
+    /// The layers of a graph in snick's text form.
     Text(&'static str),
-    /// An OpenVINO IR, given as its layers and edges.
+    /// The layers and edges of an OpenVINO IR.
     Xml(&'static str),
     /// How to create a file with the finding, in words or as commands.
     Files(&'static str),

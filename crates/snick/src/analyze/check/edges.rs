@@ -1,5 +1,5 @@
-//! Layers and edges that do not form a graph. The reader and inference report these errors; this file turns
-//! them into findings.
+//! Layers and edges that do not form a valid graph. The reader and inference detect these errors; this file
+//! only turns them into findings.
 
 use snick_ir::Code;
 
@@ -13,7 +13,7 @@ pub(super) static FAMILY: Family =
 static DANGLING_EDGE: CheckCode = CheckCode {
     code: Code::DanglingEdge,
     meaning: "An edge starts or ends at a layer or port that does not exist.",
-    reason: "The layer at its end lacks an input. The runtime ignores some of these edges and rejects others.",
+    reason: "A layer may lack an input. The runtime ignores some of these edges and rejects others.",
     remedy: "export the model again; if a script edits the file, make it remove the edges of the layers it \
              removes",
     example: Example::Xml(concat!(
@@ -28,7 +28,7 @@ static DANGLING_EDGE: CheckCode = CheckCode {
 static DUPLICATE_ID: CheckCode = CheckCode {
     code: Code::DuplicateId,
     meaning: "Two layers have the same id.",
-    reason: "Edges refer to layers by id, so the connections depend on the reader.",
+    reason: "Edges refer to layers by id, so different programs may connect the layers differently.",
     remedy: "give each layer a unique id; when merging two files, renumber one of them",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
@@ -42,8 +42,9 @@ static DUPLICATE_ID: CheckCode = CheckCode {
 static CYCLE: CheckCode = CheckCode {
     code: Code::Cycle,
     meaning: "A layer depends on its own output.",
-    reason: "The layers cannot be executed in any order.",
-    remedy: "remove the edge that leads back; express recurrence with a Loop, a TensorIterator or variables",
+    reason: "No order of execution exists in which each layer follows its inputs.",
+    remedy: "remove the edge that closes the cycle; express recurrence with a Loop, a TensorIterator or \
+             variables",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"a\" type=\"ReLU\" version=\"opset1\">",
         "<input><port id=\"0\"/></input><output><port id=\"1\"/></output></layer>\n",
@@ -58,7 +59,7 @@ static CYCLE: CheckCode = CheckCode {
 static SECOND_PRODUCER: CheckCode = CheckCode {
     code: Code::SecondProducer,
     meaning: "Two edges lead to the same input port.",
-    reason: "Which value arrives depends on the reader, so the model is ambiguous.",
+    reason: "The model is ambiguous: different programs may pass different values to the layer.",
     remedy: "remove the unintended edge",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"a\" type=\"Parameter\" version=\"opset1\">",

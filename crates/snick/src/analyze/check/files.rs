@@ -1,4 +1,4 @@
-//! Files that cannot be read, and models whose check was stopped by a limit.
+//! Files that cannot be read, and checks that were stopped by a limit.
 
 use snick_ir::{Code, Loc};
 use snick_read::ReadError;
@@ -13,7 +13,7 @@ pub(super) static FAMILY: Family =
 
 static UNREADABLE: CheckCode = CheckCode {
     code: Code::Unreadable,
-    meaning: "The file is not a model, or is too damaged to read anything.",
+    meaning: "The file is not a model, or it is too damaged to be read.",
     reason: "No tool can load it. Typical causes are an interrupted download, an error page saved as the file, \
              and a file of another format with the extension of a model.",
     remedy: "download or export the file again; the message says where reading stopped",
@@ -44,8 +44,9 @@ static UNSAFE_PATH: CheckCode = CheckCode {
 
 static LIMIT: CheckCode = CheckCode {
     code: Code::Limit,
-    meaning: "A limit was reached: time, memory, layers, rank or another one.",
-    reason: "The check of the model is incomplete. Malicious models declare sizes that exceed any machine.",
+    meaning: "The check exceeded a limit, for example on time, memory, the number of layers or the rank.",
+    reason: "The check of the model is incomplete. Malicious models declare sizes that exceed the memory of \
+             any machine.",
     remedy: "raise the limit if the model is supposed to be that large (`--max-layers`, `--max-rank`, \
              `--max-memory`)",
     example: Example::Files("snick check model.xml --max-layers 10"),

@@ -25,7 +25,7 @@ pub struct Finding {
     pub op: String,
     /// The location in the file; line 0 for a finding about the whole file.
     pub loc: Loc,
-    /// What is wrong, with the values.
+    /// The problem, with the values involved.
     pub message: String,
     /// How to fix it.
     pub help: String,
@@ -56,7 +56,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The findings so far, and the options that select them.
+/// The findings so far, and the options that decide which of them are reported.
 pub(super) struct Findings<'o> {
     options: &'o CheckOptions,
     list: Vec<Finding>,
@@ -67,7 +67,7 @@ impl<'o> Findings<'o> {
         Self { options, list: Vec::new() }
     }
 
-    /// The selected findings, worst first, then in file order.
+    /// The findings with selected codes, sorted by severity (worst first) and then by location.
     pub(super) fn into_list(mut self) -> Vec<Finding> {
         self.list.sort_by_key(|finding| (Reverse(finding.severity), finding.loc));
         self.list.retain(|finding| self.options.selects_code(finding.code));
@@ -99,7 +99,7 @@ impl<'o> Findings<'o> {
         self.push(of_file(code, message.into()))
     }
 
-    /// Adds an error of a layer.
+    /// Adds a finding for an inference error of a layer.
     pub(super) fn add_error(&mut self, code: &CheckCode, located: &Located) -> &mut Finding {
         let inner = innermost(located);
         let (message, origins) = match &inner.error {
@@ -128,7 +128,7 @@ impl<'o> Findings<'o> {
 /// The name that [`Located::of_model`] uses as the operation type.
 const OF_MODEL: &str = "model";
 
-/// The error of the innermost layer, given the error of a layer whose body contains it.
+/// If an error was passed on from a layer in a body, the original error.
 fn innermost(located: &Located) -> &Located {
     match &located.error {
         OpError::Inside(inner) => innermost(inner),

@@ -1,7 +1,7 @@
 //! Input sizes that are declared dynamic but fixed by layers.
 //!
-//! Inferring a copy of the graph records the conditions of each layer on sizes. If a condition is an equation
-//! in one unknown size, the model only runs with the solution.
+//! Infers a copy of the graph and records the conditions on sizes that each layer imposes. If a condition is
+//! an equation in a single unknown size, the model runs only if the size is the solution of the equation.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,29 +10,29 @@ use snick_shape::{Interval, SymExpr, SymbolId, Symbols};
 
 use super::layers::used_layers;
 
-/// A size of an input, or a product of sizes, that a layer fixes.
+/// An input size, or a product of input sizes, that a layer fixes.
 pub(super) struct FixedSize {
     pub(super) layer: NodeId,
-    /// The Reshape target that fixes the size, if one does.
+    /// Where the target shape comes from, if the layer is a Reshape.
     pub(super) target: Option<ReshapeTarget>,
     /// Whether the size is only fixed if no axis is empty.
     pub(super) unless_empty: bool,
     /// The inputs and axes that have this size.
     pub(super) places: Vec<(NodeId, usize)>,
-    /// The sizes that the input declares as possible.
+    /// The range of sizes that the input declares.
     pub(super) declared: Interval,
     /// The part of `declared` in which the size is fixed.
     pub(super) within: Interval,
-    /// The only size that runs; `None` for a product of several sizes.
+    /// The only size with which the model runs; `None` if a product of several sizes is fixed.
     pub(super) value: Option<i64>,
 }
 
-/// The origin of the target of a Reshape.
+/// The origin of the target shape of a Reshape.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum ReshapeTarget {
-    /// A constant.
+    /// The target shape is a constant.
     Constant,
-    /// A computation that involves constants.
+    /// The target shape is computed from constants and other values.
     Computed,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct FixedSizes {
 }
 
 impl FixedSizes {
-    /// Finds the fixed sizes of a graph whose edges are all intact.
+    /// Finds the fixed sizes of a graph that has all of its edges.
     pub(super) fn of(graph: &Graph) -> Self {
         if open_sizes(graph).is_empty() {
             return Self::default();
@@ -58,7 +58,7 @@ impl FixedSizes {
     }
 }
 
-/// The sizes that are fixed if `empty_axes` are allowed or ignored.
+/// The sizes that layers fix, either in all runs or, with [`EmptyAxes::Ignored`], in runs without empty axes.
 fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
     let mut graph = declared.clone();
     let found = conditions(&mut graph, empty_axes);
@@ -68,8 +68,8 @@ fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
     let unless_empty = empty_axes == EmptyAxes::Ignored;
     let fixed = demanded
         .filter_map(|(condition, &layer)| fixed_size(&graph, &places, condition, layer, unless_empty));
-    // `graph` may have been inferred on the assumption that no axis is empty, so take the interval from the
-    // declared graph.
+    // `graph` may have been inferred on the assumption that no axis is empty, so the interval of a size comes
+    // from the declared graph.
     let declared = |&(id, axis): &(NodeId, usize)| {
         let dim = declared.node(id).outs().first()?.fact.shape().dims()?.get(axis)?;
         Some(declared.symbols().interval(dim))
@@ -96,7 +96,8 @@ fn open_sizes(graph: &Graph) -> HashMap<SymbolId, Vec<(NodeId, usize)>> {
     places
 }
 
-/// The size that a condition fixes, if the condition is an equation in one input size.
+/// The size that a condition fixes, if the condition is an equation in one input size, or requires a constant
+/// product of input sizes.
 fn fixed_size(
     graph: &Graph,
     places: &HashMap<SymbolId, Vec<(NodeId, usize)>>,
@@ -107,7 +108,7 @@ fn fixed_size(
     let symbols = graph.symbols();
     let (a, b) = match condition {
         Condition::Equal(a, b) => (a, b),
-        // Two dims that cannot be 1 only broadcast if they are equal.
+        // Two dims that are greater than 1 broadcast only if they are equal.
         Condition::Broadcast(a, b) if [a, b].iter().all(|dim| symbols.interval(dim).lo() > 1) => (a, b),
         _ => return None,
     };
@@ -133,7 +134,7 @@ fn fixed_size(
     Some(FixedSize { layer, target, unless_empty, places, declared: within, within, value })
 }
 
-/// The only value of a symbol for which an expression is 0.
+/// The value of a symbol for which an expression is 0, if there is exactly one.
 fn solution(graph: &Graph, expr: SymExpr, symbol: SymbolId) -> Option<i64> {
     let mut values = HashMap::new();
     let mut equations = vec![(expr, 0)];
@@ -149,7 +150,7 @@ fn target_of(graph: &Graph, node: NodeRef) -> ReshapeTarget {
     }
 }
 
-/// Divides an expression that must be 0 by its factors that cannot be 0.
+/// Divides an expression that must equal 0 by all symbols that are factors of it and cannot be 0 themselves.
 fn without_factors(symbols: &Symbols, expr: SymExpr, is_above_0: impl Fn(SymbolId) -> bool) -> SymExpr {
     let without = |expr: &SymExpr, symbol: SymbolId| {
         let rest = symbols.substitute(expr, &|other| (other == symbol).then(|| 1.into()))?;

@@ -15,7 +15,7 @@ pub(super) fn readers(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
     readers
 }
 
-/// The layers that an output or a side effect of a run depends on.
+/// The layers that an output or a side effect of the model depends on.
 pub(super) fn used_layers(graph: &Graph) -> HashSet<NodeId> {
     let is_root = |&id: &NodeId| {
         let node = graph.node(id);
@@ -31,7 +31,7 @@ pub(super) fn used_layers(graph: &Graph) -> HashSet<NodeId> {
     used
 }
 
-/// ``NonZero `at` (4:3)``
+/// A layer with its type and location, such as ``NonZero `at` (4:3)``.
 pub(super) fn described(node: NodeRef) -> String {
     match node.loc() {
         Loc { line: 0, .. } => format!("{} `{}`", node.op().type_name(), node.name()),
@@ -39,7 +39,7 @@ pub(super) fn described(node: NodeRef) -> String {
     }
 }
 
-/// `1 layer`, `3 layers`
+/// A count with its noun, such as `1 layer` or `3 layers`.
 pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,5 +1,5 @@
-//! Checks models for defects, obstacles to deployment and likely mistakes. Each family of codes is a file
-//! that declares its codes ([`CheckCode`]) and reports findings with these codes.
+//! Checks models for defects, obstacles to deployment and likely mistakes. Each file of this module declares
+//! a family of codes ([`CheckCode`]) and the function that reports findings with these codes.
 
 mod baked;
 mod code;
@@ -41,12 +41,12 @@ pub use options::{CheckOptions, Release, UnknownCode};
 use finding::Findings;
 use subject::Subject;
 
-/// Codes that are checked together.
+/// Codes whose findings are reported by the same function.
 struct Family {
     codes: &'static [&'static CheckCode],
     find: fn(&Subject, &mut Findings),
-    /// Whether the findings depend on the values of constants, so that they are unreliable if the weights are
-    /// wrong.
+    /// Whether the findings depend on the values of constants. If the weights belong to another model, such
+    /// findings would be meaningless, so the family is skipped.
     reads_values: bool,
 }
 
@@ -72,7 +72,7 @@ static FAMILIES: &[&Family] = &[
     &releases::FAMILY,
 ];
 
-/// All codes of findings, in ascending order.
+/// The documentation of all codes, in ascending order.
 ///
 /// ```
 /// use snick::{Code, check_codes};
@@ -86,18 +86,18 @@ pub fn check_codes() -> Vec<&'static CheckCode> {
     codes
 }
 
-/// How the check of a file ended.
+/// The result of checking a file: the most severe kind of finding, or the reason why the check stopped.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CheckStatus {
-    /// No findings, or only notes.
+    /// There are no findings, or only notes.
     Ok,
-    /// Warnings.
+    /// There are warnings, but no errors.
     Warning,
-    /// Errors.
+    /// There are errors.
     Error,
-    /// The file is not a model, or too broken to be read.
+    /// The file is not a model, or is too damaged to be read.
     Unreadable,
     /// A limit was reached before the check was complete.
     Limit,
@@ -117,9 +117,9 @@ impl CheckStatus {
 }
 
 impl Model {
-    /// Checks the model. It need not have been inferred.
+    /// Infers a copy of the model and checks it.
     ///
-    /// [`check_file`] also reports problems that can only be seen in the file.
+    /// Use [`check_file`] to also find problems that are only visible in the file.
     ///
     /// ```
     /// use snick::CheckOptions;
@@ -138,7 +138,7 @@ impl Model {
         findings(&Subject::new(&model, &errors, None, options))
     }
 
-    /// Infers the model, and checks it and the file that it was read from.
+    /// Infers a copy of the model, and checks both the copy and the file that the model was loaded from.
     #[cfg(feature = "view")]
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let mut model = self.clone();
@@ -164,7 +164,7 @@ impl Model {
 /// ```
 ///
 /// # Errors
-/// [`Error::Cancelled`]; an error if the shapes in the options do not fit the model.
+/// [`Error::Cancelled`]; an error if the shapes in the options do not match the inputs of the model.
 pub fn check_file(
     path: &Path,
     load: &LoadOptions,
@@ -191,7 +191,7 @@ pub fn check_file(
     Ok((status, found))
 }
 
-/// The finding for a file that cannot be read, or for a check that was stopped.
+/// The finding for a file that cannot be read, or for a check that a limit has stopped.
 fn stopped(error: Error, options: &CheckOptions) -> Result<(CheckStatus, Vec<Finding>), Error> {
     if matches!(error, Error::Cancelled { .. }) {
         return Err(error);
@@ -201,8 +201,8 @@ fn stopped(error: Error, options: &CheckOptions) -> Result<(CheckStatus, Vec<Fin
     Ok((status, findings.into_list()))
 }
 
-/// Information in an OpenVINO IR file that the graph does not hold. `None` if the file has become unreadable
-/// since it was loaded.
+/// Facts about an OpenVINO IR file that are not kept in the graph. `None` if the model comes from another
+/// format, or if the file can no longer be read.
 fn survey(model: &Model) -> Option<Survey> {
     let is_ir =
         |path: &&std::path::PathBuf| path.extension().is_some_and(|name| name.eq_ignore_ascii_case("xml"));
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// A new check only needs a family like this one, its code, and a line in [`FAMILIES`].
+    /// Shows that a new check needs only a family like this one with its codes, and an entry in [`FAMILIES`].
     static RELUS: Family = Family { codes: &[&WRONG], find, reads_values: false };
 
     #[test]

@@ -1,4 +1,5 @@
-//! Names that several layers or tensors share, and names that a terminal would misread.
+//! Names that several layers or tensors share, and names with invisible characters that could mislead a
+//! reader.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +36,8 @@ static CONTROL_CHARACTERS: CheckCode = CheckCode {
 static DUPLICATE_NAME: CheckCode = CheckCode {
     code: Code::DuplicateName,
     meaning: "Two layers or two tensors have the same name.",
-    reason: "Applications that look up inputs, outputs or layers by name get either of the two. Quantisation \
-             tools that collect statistics by name mix them up.",
+    reason: "Applications that look up inputs, outputs or layers by name may get either of the two. \
+             Quantisation tools that collect statistics by name mix them up.",
     remedy: "rename one of them before the export",
     example: Example::Xml(concat!(
         "<layers>\n",
@@ -63,12 +64,12 @@ fn find(subject: &Subject, findings: &mut Findings) {
         let mut tensors: BTreeMap<&str, Vec<NodeRef>> = BTreeMap::new();
         for id in graph.ids() {
             let node = graph.node(id);
-            // If a reader creates several layers from one node of another format, they share its name and
-            // have no location.
+            // If a reader creates several layers from one node of another format, the layers share its name
+            // and have no location. Such duplicates are expected.
             if node.loc().line > 0 {
                 layers.entry(node.name()).or_default().push(node);
             }
-            // A Result repeats the tensor names of the value that it returns.
+            // The tensor names of a Result repeat those of the value that it returns.
             if !matches!(node.op(), Op::Result(_)) {
                 tensor_names(node).into_iter().for_each(|name| tensors.entry(name).or_default().push(node));
             }
@@ -90,8 +91,7 @@ fn tensor_names<'m>(node: NodeRef<'m>) -> Vec<&'m str> {
     of_each.collect()
 }
 
-/// Reports each layer with this name except one: an input if there is one, otherwise the first. The result
-/// does not depend on the order of the file.
+/// Reports all layers with this name except one: an input if there is one, otherwise the first by location.
 fn add_duplicates(what: &str, name: &str, mut nodes: Vec<NodeRef>, findings: &mut Findings) {
     nodes.sort_by_key(|node| (!matches!(node.op(), Op::Parameter(_)), node.name(), node.loc()));
     let Some((first, others)) = nodes.split_first() else { return };
@@ -107,7 +107,7 @@ fn add_duplicate(what: &str, name: &str, node: NodeRef, first: NodeRef, findings
     findings.add(&DUPLICATE_NAME, node, message).origins.push(other);
 }
 
-/// Reports a layer once, even if several of its names are affected.
+/// Reports at most one finding per layer, even if several of its names contain invisible characters.
 fn find_control_characters(node: NodeRef, findings: &mut Findings) {
     let is_odd = |text: &str| text.chars().any(is_invisible);
     let tensor =

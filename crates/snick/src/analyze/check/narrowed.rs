@@ -1,4 +1,4 @@
-//! Integers that OpenVINO's CPU plug-in cannot hold, because it computes in 32 bits.
+//! Integers that do not fit in 32 bits. OpenVINO's CPU plug-in computes integers in i32 and clamps them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +17,8 @@ static NARROWED_INTEGERS: CheckCode = CheckCode {
     code: Code::NarrowedIntegers,
     meaning: "A layer computes with a 64-bit or unsigned integer constant that i32 cannot represent.",
     reason: "OpenVINO's CPU plug-in computes in i32 and clamps such numbers, so results differ without an \
-             error. Slice bounds, and the largest number of a type, which stands for the end of an axis, are \
-             not reported.",
+             error. Bounds of slices are not reported, nor is the largest number of a type, which marks the \
+             end of an axis.",
     remedy: "keep the numbers within -2147483648..2147483647",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: i64, shape: \"2\"}\n  %c = Const-1 i64[2] <68719476736, 1>\n  \
@@ -54,8 +54,8 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The first element of a constant that does not fit in i32. The smallest and the largest number of a type
-/// are ignored: as bounds they mean "no bound".
+/// The first element of a constant that does not fit in i32. Ignores the smallest and the largest number of a
+/// type, which stand for the end of an axis in slices.
 fn beyond_i32(graph: &Graph, value: Value) -> Option<i128> {
     let fact = graph.fact(value)?;
     let element_type = fact.element_type();
@@ -80,8 +80,8 @@ fn beyond_i32(graph: &Graph, value: Value) -> Option<i128> {
     numbers.into_iter().find(|number| is_beyond(number) && !is_sentinel(number))
 }
 
-/// The constants of a graph and the readers of each layer. Layers that the plug-in folds before it narrows
-/// integers count as constants.
+/// The constants of a graph and the readers of each layer. Layers that depend only on constants count as
+/// constants too, because the plug-in folds them before it converts integers to i32.
 struct Integers<'g> {
     graph: &'g Graph,
     constant: HashSet<NodeId>,
@@ -112,8 +112,9 @@ impl<'g> Integers<'g> {
         Self { graph, constant, readers }
     }
 
-    /// Whether a large number at an input of a layer affects anything other than a clamped bound. Follows
-    /// `number` through layers that pass it on; after any other layer, the number is unknown.
+    /// Whether clamping a number at an input of a layer to i32 can change a result. Follows the number
+    /// downstream as long as layers pass it on. Behind a layer that computes with it, `number` is `None`
+    /// (unknown).
     fn matters(&self, id: NodeId, port: usize, number: Option<i128>) -> bool {
         let mut todo = vec![(id, port, number)];
         let mut seen = HashSet::new();
@@ -136,15 +137,15 @@ impl<'g> Integers<'g> {
     }
 }
 
-/// What a layer does with a number at an input.
+/// How a layer uses a number at an input.
 enum Use {
-    /// Clamps or compares the number: clamping it to i32 first has no effect.
+    /// Clamps or compares the number, so clamping it to i32 first has no effect.
     Clamped,
-    /// Passes the number on to the output.
+    /// Passes the number on unchanged.
     HandedOn,
-    /// Computes the output from the number.
+    /// Returns another number that is computed from it.
     Changed,
-    /// Depends on the exact value of the number.
+    /// Depends on the exact value of the number, so clamping it changes the result.
     Value,
 }
 

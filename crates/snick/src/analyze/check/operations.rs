@@ -13,10 +13,10 @@ pub(super) static FAMILY: Family =
 
 static UNKNOWN_OP: CheckCode = CheckCode {
     code: Code::UnknownOp,
-    meaning: "snick does not know the operation: it is an extension or misspelt.",
+    meaning: "snick does not know the operation: it belongs to an extension, or its name is misspelt.",
     reason: "The runtime needs the library of the extension to load the model. Shapes after the layer are only \
              as accurate as the shapes declared in the file.",
-    remedy: "load the extension (`core.add_extension`) where the model is deployed; declare its shapes for \
+    remedy: "load the extension (`core.add_extension`) where the model is deployed; describe its shapes to \
              snick in a file for `--ops`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
@@ -32,9 +32,10 @@ static UNKNOWN_OP: CheckCode = CheckCode {
 
 static RUNTIME_REFUSES: CheckCode = CheckCode {
     code: Code::RuntimeRefuses,
-    meaning: "The OpenVINO runtime is known to reject the layer: it has no operation set, or its operation is \
-              internal to plug-ins. The runtime also rejects execution graphs, and files in which a tag or an \
-              attribute is not a valid XML name, for example because it starts with a digit.",
+    meaning: "The OpenVINO runtime is known to reject the layer, because it has no operation set or its \
+              operation is internal to plug-ins. The runtime also rejects execution graphs, and files in \
+              which the name of a tag or an attribute is not valid in XML, for example because it starts \
+              with a digit.",
     reason: "`core.read_model` fails. Typical causes are saving a model after compiling it, a script that \
              omits `version`, and `rt_info` with numeric keys, which become invalid tags.",
     remedy: "save the model before compiling it; write the `version` of the layer, such as `opset1`; use \
@@ -83,8 +84,9 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Whether a layer is opaque because its operation is unknown. Excludes layers with wrong attributes, and
-/// layers of an execution graph, whose types are names of kernels.
+/// Whether a layer is opaque because its operation is unknown. A layer can also be opaque because its
+/// attributes are wrong, or because it belongs to an execution graph, whose layers have names of kernels as
+/// types.
 fn is_unknown(subject: &Subject, node: NodeRef) -> bool {
     match node.op() {
         Op::Opaque(_) => !subject.has_failed(node) && !is_recorded(node),
@@ -92,7 +94,7 @@ fn is_unknown(subject: &Subject, node: NodeRef) -> bool {
     }
 }
 
-/// Whether a layer belongs to an execution graph.
+/// Whether a layer belongs to an execution graph, which a plug-in writes after a run.
 fn is_recorded(node: NodeRef) -> bool {
     matches!(node.op(), Op::Opaque(opaque) if Opaque::is_recorded(node.version(), &opaque.attrs))
 }

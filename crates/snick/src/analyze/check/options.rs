@@ -20,14 +20,14 @@ use super::{CheckCode, check_codes};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// Only these codes; if empty, all codes that are not on demand.
+    /// The codes to check; if empty, all codes except those on demand.
     selected: Vec<String>,
     ignored: Vec<String>,
     pub(super) target: Option<Release>,
     pub(super) shapes: String,
 }
 
-/// A text that is not a code, a name, or the beginning of a code.
+/// A text that is neither the name of a code nor the beginning of a code.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("no code or name begins with `{0}`{suggestion}", suggestion = similar(.0))]
 pub struct UnknownCode(pub String);
@@ -38,16 +38,16 @@ fn similar(text: &str) -> String {
 }
 
 impl CheckOptions {
-    /// The defaults: all codes except those on demand, and any release of OpenVINO.
+    /// The default options: check all codes except those on demand, for any release of OpenVINO.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Checks only these codes, each given as a code, the beginning of a code (`S02`), or a name. `S` selects
-    /// all codes, including those on demand.
+    /// Checks only these codes. Each is given as a code, the beginning of a code (`S02`), or a name. `S`
+    /// selects all codes, including those on demand.
     ///
     /// # Errors
-    /// No code or name begins with one of the texts.
+    /// [`UnknownCode`] if a text matches no code.
     pub fn select<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
         self.selected.extend(known(codes)?);
         Ok(self)
@@ -56,7 +56,7 @@ impl CheckOptions {
     /// Skips these codes, given as in [`CheckOptions::select`].
     ///
     /// # Errors
-    /// No code or name begins with one of the texts.
+    /// [`UnknownCode`] if a text matches no code.
     pub fn ignore<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
         self.ignored.extend(known(codes)?);
         Ok(self)
@@ -68,9 +68,9 @@ impl CheckOptions {
         Self { target: Some(release), ..self }
     }
 
-    /// Sets the input shapes to check a file with, in the syntax of
-    /// [`Model::reshape`](crate::Model::reshape). In that case declared ports are not compared with inferred
-    /// shapes, because the file declares its ports for other input shapes.
+    /// Sets the input shapes to infer the model with, in the syntax of
+    /// [`Model::reshape`](crate::Model::reshape). Declared ports are then not compared with inferred shapes,
+    /// because the file declares its ports for its own input shapes.
     ///
     /// ```
     /// use snick::{CheckOptions, InferOptions, LoadOptions};
@@ -137,7 +137,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// The release of a year with this number.
+    /// A release given by its year and its number within the year.
     pub const fn new(year: u16, number: u8) -> Self {
         Self { year, number }
     }

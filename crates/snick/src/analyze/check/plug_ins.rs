@@ -1,10 +1,9 @@
-//! Operations that plug-ins create internally.
+//! Operations that plug-ins create internally and that models should not contain.
 
 use snick_ir::{Dialect, NodeRef, Version, ops};
 
-/// Operations that plug-ins create internally and that snick does not know: the classes of `ov::op::internal`
-/// and `ov::intel_cpu` in the sources of OpenVINO. [`snick_ir::OpName::is_internal`] covers the operations
-/// that snick knows.
+/// Internal operations that snick does not know: the classes of `ov::op::internal` and `ov::intel_cpu` in the
+/// sources of OpenVINO. For operations that snick knows, see [`snick_ir::OpName::is_internal`].
 const OF_PLUGINS: [&str; 17] = [
     "AUGRUCell",
     "AUGRUSequence",
@@ -25,10 +24,10 @@ const OF_PLUGINS: [&str; 17] = [
     "VLSDPA",
 ];
 
-/// What files contain in place of the operation set of such operations.
+/// The `version` that OpenVINO writes for internal operations.
 const INTERNAL: &str = "ie_internal_opset";
 
-/// Whether plug-ins create this layer internally.
+/// Whether the operation of a layer is internal to plug-ins.
 pub(super) fn is_internal(node: NodeRef) -> bool {
     let Version::Custom(set) = node.version() else { return false };
     let op_type = node.op().type_name();

@@ -13,10 +13,11 @@ pub(super) static FAMILY: Family = Family { codes: &[&PORT_MISMATCH, &PORT_LOOSE
 
 static PORT_MISMATCH: CheckCode = CheckCode {
     code: Code::PortMismatch,
-    meaning: "A declared port contradicts inference: no shape satisfies both.",
-    reason: "The runtime infers shapes again, but tools that trust the file (viewers, converters, \
-             accelerators) see a different model. The file was edited, or an exporter forgot to update it.",
-    remedy: "rewrite the file with inferred ports: `snick convert model.xml -o new.xml`",
+    meaning: "The shape declared at a port contradicts the inferred shape: no concrete shape satisfies both.",
+    reason: "The runtime infers the shapes itself, but tools that trust the file (viewers, converters, \
+             accelerators) see a different model. Either the file was edited, or the exporter did not update \
+             the port.",
+    remedy: "rewrite the file with inferred shapes at the ports: `snick convert model.xml -o new.xml`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2,3\" element_type=\"f32\"/>",
@@ -32,9 +33,10 @@ static PORT_MISMATCH: CheckCode = CheckCode {
 
 static PORT_LOOSE: CheckCode = CheckCode {
     code: Code::PortLoose,
-    meaning: "All declared ports of a layer are dynamic although inference knows their sizes.",
+    meaning: "All dims declared at the ports of a layer are dynamic, although inference determines the value \
+              of at least one.",
     reason: "Tools that trust the file have to plan for any size.",
-    remedy: "rewrite the file with inferred ports: `snick convert model.xml -o new.xml`",
+    remedy: "rewrite the file with inferred shapes at the ports: `snick convert model.xml -o new.xml`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2,3\" element_type=\"f32\"/>",
@@ -49,7 +51,7 @@ static PORT_LOOSE: CheckCode = CheckCode {
 };
 
 fn find(subject: &Subject, findings: &mut Findings) {
-    // Ports are declared for the input shapes in the file, so they contradict any other input shapes.
+    // With other input shapes than those in the file, declared ports naturally differ from inferred shapes.
     if !subject.has_all_edges() || !subject.options.shapes.is_empty() {
         return;
     }
@@ -76,11 +78,11 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The help text for a layer whose shape follows from weights.
+/// The help text for a layer whose shape may depend on integers in the weights.
 const OF_WEIGHTS: &str = "find out which of the two is right: the layer reads a shape from the weights, which may be those of \
                           another export";
 
-/// Whether a layer reads integers from the weights, which may determine its shape.
+/// Whether a layer reads an integer constant from a weights file. The constant may determine its shape.
 fn reads_weights(subject: &Subject, graph: &Graph, node: NodeRef) -> bool {
     let is_integer =
         |source: NodeRef| matches!(source.op(), Op::Const(constant) if constant.element_type().is_integer());
@@ -88,14 +90,14 @@ fn reads_weights(subject: &Subject, graph: &Graph, node: NodeRef) -> bool {
     subject.weights_file().is_some() && sources.any(is_integer)
 }
 
-/// A port with declared dims, and the inferred fact of its value.
+/// A port with declared dims, and the inferred fact (type and shape) of its value.
 struct Port<'m> {
     name: String,
     declared: &'m [i64],
     fact: &'m Fact,
 }
 
-/// The ports of a layer with declared dims.
+/// The input and output ports of a layer that declare dims. Each input has the layer that produces its value.
 struct Ports<'m> {
     symbols: &'m Symbols,
     inputs: Vec<(Port<'m>, NodeRef<'m>)>,
@@ -117,8 +119,10 @@ impl<'m> Ports<'m> {
         Self { symbols: graph.symbols(), inputs: inputs.collect(), outputs: outputs.collect() }
     }
 
-    /// The contradictions that originate in this layer. Excludes ports that only repeat the declaration of
-    /// the preceding layer, and ports that follow from inputs whose declarations are already contradicted.
+    /// The contradictions that originate in this layer. Two kinds of ports are excluded:
+    ///
+    /// - inputs that repeat the declaration of the producing layer, where the contradiction is reported
+    /// - outputs, if an input is contradicted: they probably follow from the wrong input
     fn mismatches(&self) -> Vec<String> {
         let wrong: Vec<_> = self.inputs.iter().filter(|(port, _)| self.contradicts(port)).collect();
         let declared = |port: &Port| format!("{} is declared {}", port.name, dims_text(port.declared));
@@ -144,7 +148,8 @@ impl<'m> Ports<'m> {
         dims.len() != port.declared.len() || !port.declared.iter().zip(dims).all(fits)
     }
 
-    /// Whether all declared dims are dynamic, although at least one dim of an output is inferred as a number.
+    /// Whether all declared dims are dynamic although inference knows the number of at least one output dim.
+    /// If the layer has no outputs, its inputs are used instead.
     fn is_loose(&self) -> bool {
         let mut ports = self.outputs.iter().chain(self.inputs.iter().map(|(port, _)| port));
         let is_number = |port: &Port| {
@@ -177,7 +182,7 @@ fn repeats(dims: &[i64], source: NodeRef) -> bool {
     declared.into_iter().any(|declared| declared == dims)
 }
 
-/// Dims as a shape: `[2,?]`.
+/// Dims as a shape, such as `[2,?]`.
 fn dims_text(dims: &[i64]) -> String {
     let text = |&dim: &i64| if dim < 0 { "?".to_string() } else { dim.to_string() };
     format!("[{}]", dims.iter().map(text).collect::<Vec<_>>().join(","))

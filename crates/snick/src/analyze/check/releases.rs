@@ -1,4 +1,4 @@
-//! The lowest release of OpenVINO that reads a model.
+//! The oldest release of OpenVINO that can read a model.
 
 use snick_ir::{Code, NodeRef, Severity, Version};
 use snick_tensor::ElementType;
@@ -12,10 +12,10 @@ pub(super) static FAMILY: Family = Family { codes: &[&NEEDS_OPENVINO], find, rea
 
 static NEEDS_OPENVINO: CheckCode = CheckCode {
     code: Code::NeedsOpenVino,
-    meaning: "Names the oldest OpenVINO release that reads the model, and the layer that requires it. This is \
-              an error if the release is newer than `--target-openvino`.",
-    reason: "A model that was exported with a newer release than the deployed one may not load there.",
-    remedy: "deploy that release, or export with the deployed one",
+    meaning: "The finding names the oldest OpenVINO release that can read the model, and the layer that \
+              requires it. It is an error if the release is newer than `--target-openvino`.",
+    reason: "A model exported with a newer release than the deployed one may not load.",
+    remedy: "deploy the named release, or export the model with the release that is deployed",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"i32\"/><output><port id=\"0\"/></output></layer>\n",
@@ -28,12 +28,13 @@ static NEEDS_OPENVINO: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// The first release that has all of an operation set, indexed by the number of the set minus 1.
+/// The first release that contains a complete operation set, indexed by the number of the set minus 1.
+/// Sources:
 ///
-/// opset1 to opset15: "Available Operation Sets" of the documentation,
-/// <https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/available-opsets.html>. opset16 was
-/// completed for 2026.0 (<https://github.com/openvinotoolkit/openvino/pull/33630>), opset17 started for 2026.2
-/// (<https://github.com/openvinotoolkit/openvino/pull/34899>).
+/// - opset1 to opset15: "Available Operation Sets" in the documentation,
+///   <https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/available-opsets.html>
+/// - opset16, completed for 2026.0: <https://github.com/openvinotoolkit/openvino/pull/33630>
+/// - opset17, started for 2026.2: <https://github.com/openvinotoolkit/openvino/pull/34899>
 const OF_OPSETS: [Release; 17] = [
     Release::new(2020, 1),
     Release::new(2020, 2),
@@ -54,17 +55,17 @@ const OF_OPSETS: [Release; 17] = [
     Release::new(2026, 2),
 ];
 
-/// The first release that reads each version of the IR: v10 came with opset1, v11 with API 2.0. See "OpenVINO
-/// API 2.0 Transition Guide": <https://docs.openvino.ai/2023.3/openvino_2_0_transition_guide.html>.
+/// The first release that reads each IR version: version 10 came with opset1, version 11 with API 2.0. See
+/// "OpenVINO API 2.0 Transition Guide": <https://docs.openvino.ai/2023.3/openvino_2_0_transition_guide.html>.
 const OF_IR_VERSIONS: [(u32, Release); 2] = [(10, Release::new(2020, 1)), (11, Release::new(2022, 1))];
 
 /// The first release that is known to support each of the newer element types.
 ///
-/// The references of the C++ API list them: none for 2022.3, nf4 and string for 2023.3
-/// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), all for 2024
-/// (<https://docs.openvino.ai/2024/api/c_cpp_api/group__ov__element__cpp__api.html>). f8e4m3 and f8e5m2 came in January 2024
-/// (<https://github.com/openvinotoolkit/openvino/pull/21608>), the others from June 2024 on
-/// (<https://github.com/openvinotoolkit/openvino/pull/24923>).
+/// Lists of element types in the C++ API reference: 2022.3 has none of these types, 2023.3 has nf4 and string
+/// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), and 2024 has all of
+/// them (<https://docs.openvino.ai/2024/api/c_cpp_api/group__ov__element__cpp__api.html>). The types f8e4m3
+/// and f8e5m2 were added in January 2024 (<https://github.com/openvinotoolkit/openvino/pull/21608>), the
+/// others from June 2024 on (<https://github.com/openvinotoolkit/openvino/pull/24923>).
 const OF_TYPES: [(ElementType, Release); 9] = [
     (ElementType::NF4, Release::new(2023, 3)),
     (ElementType::String, Release::new(2023, 3)),
@@ -77,15 +78,15 @@ const OF_TYPES: [(ElementType, Release); 9] = [
     (ElementType::F8E8M0, Release::new(2024, 4)),
 ];
 
-/// A requirement on the release, and its cause.
+/// The minimum release that a layer or the file requires, and the feature that requires it.
 struct Need<'m> {
     release: Release,
-    /// The layer that requires it; `None` for a requirement of the file.
+    /// The layer that uses the feature; `None` for a feature of the file.
     node: Option<NodeRef<'m>>,
     what: String,
 }
 
-/// Determines the lowest release. Runs last, because the finding is about the whole model.
+/// Reports the highest requirement of the file and all layers.
 fn find(subject: &Subject, findings: &mut Findings) {
     let Some(version) = subject.graph.ir_version else { return };
     let of_file = OF_IR_VERSIONS.iter().rev().find(|(known, _)| *known <= version);
@@ -118,7 +119,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The release that a layer needs for its operation set or the type of an output.
+/// The first release that supports both the operation set and the output types of a layer.
 fn need_of(node: NodeRef) -> Option<(Release, String)> {
     let of_set = match node.version() {
         Version::Opset(set @ 1..) => {

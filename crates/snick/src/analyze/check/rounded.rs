@@ -1,5 +1,5 @@
-//! Tables of positions, frequencies and angles in 16-bit floats. Large numbers in them are rounded to
-//! multiples of 2 or more.
+//! Tables of positions, frequencies and angles in 16-bit floats whose large numbers are rounded to multiples
+//! of 2 or more.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,9 +19,9 @@ static ROUNDED_TABLE: CheckCode = CheckCode {
     code: Code::RoundedTable,
     meaning: "A table of positions or angles in f16 or bf16 contains numbers so large that adjacent \
               representable values differ by 2 or more.",
-    reason: "Such a number is off by up to 1 or more, which is a different position, or a sixth of a turn for \
-             an angle. Compressing a model to f16 causes this. Weights are not reported, because their error \
-             is relative.",
+    reason: "The rounding error of such a number can be 1 or more: enough to select a different position, or \
+             to change an angle by a sixth of a full turn. Compressing a model to f16 causes this. Factors \
+             such as weights are not reported, because for them only the relative error matters.",
     remedy: "keep the table in f32: `save_model(model, path, compress_to_fp16=False)`, or exclude this \
              constant from compression",
     example: Example::Text(
@@ -56,22 +56,23 @@ fn find(subject: &Subject, findings: &mut Findings) {
 /// How the numbers of a constant are rounded.
 struct Rounding {
     element_type: ElementType,
-    /// The number of values that 16-bit floats round to multiples of 2 or more.
+    /// The number of elements so large that neighbouring 16-bit floats differ by 2 or more.
     count: usize,
-    /// The largest of these values.
+    /// The largest magnitude among these elements.
     largest: f32,
-    /// The distance between neighbouring floats at this value.
+    /// The distance between neighbouring floats of this magnitude.
     step: f32,
 }
 
 impl Rounding {
-    /// Returns `None` for a constant of another type, or without several distinct large numbers.
+    /// Returns `None` unless the constant has 16-bit floats and at least [`MIN_DIFFERENT`] distinct large
+    /// numbers.
     fn of(node: NodeRef) -> Option<Self> {
         let Op::Const(Constant::Here(tensor)) = node.op() else { return None };
         let element_type = tensor.element_type();
         let (numbers, bits) = numbers(tensor)?;
         let least = (bits as f32).exp2();
-        // Ignores the largest number of the type, which masks use as infinity.
+        // Ignores the largest number of the type, which masks use in place of infinity.
         let limit = if element_type == ElementType::F16 { 65504.0 } else { 3.3e38 };
         let is_rounded = |number: &f32| number.abs() >= least && number.abs() < limit;
         let (mut count, mut largest, mut different) = (0, 0.0f32, HashSet::new());
@@ -87,7 +88,7 @@ impl Rounding {
     }
 }
 
-/// The minimum number of distinct large numbers in a table.
+/// The minimum number of distinct large numbers. A table has several; a single one may be a mask value.
 const MIN_DIFFERENT: usize = 2;
 
 /// The elements of a 16-bit constant, and the number of significand bits including the leading 1.
@@ -104,7 +105,7 @@ fn numbers(tensor: &Tensor) -> Option<(Box<dyn Iterator<Item = f32> + '_>, i32)>
     }
 }
 
-/// The value of an f16; 0 if it is too small to matter.
+/// The value of an f16. Returns 0 for magnitudes below 1, which are never rounded to multiples of 2.
 fn of_f16(bits: u16) -> f32 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
     let magnitude = match exponent {
@@ -115,11 +116,12 @@ fn of_f16(bits: u16) -> f32 {
     if bits >> 15 == 0 { magnitude } else { -magnitude }
 }
 
-/// Maximum number of layers to visit from a constant.
+/// Maximum number of layers to visit downstream of a constant.
 const MAX_LAYERS: usize = 256;
 
-/// Whether the absolute error of a constant matters: the constant is added to a value, counts or selects
-/// something, or is an angle. If it is only a factor, the relative error matters, and that is small.
+/// Whether the absolute error of a constant matters: the constant is added to another value, counts or
+/// selects elements, or is an angle. If a constant is only a factor, its relative error matters instead,
+/// which is small for large numbers, too.
 fn is_table(graph: &Graph, readers: &HashMap<NodeId, Vec<NodeId>>, constant: NodeId) -> bool {
     let mut todo = vec![(constant, false)];
     let mut seen = HashSet::new();
@@ -143,13 +145,13 @@ fn is_table(graph: &Graph, readers: &HashMap<NodeId, Vec<NodeId>>, constant: Nod
     false
 }
 
-/// What a layer does with a number.
+/// How a layer uses a number.
 enum Use {
-    /// The result changes after a small absolute error.
+    /// A small absolute error of the number changes the result.
     Absolute,
-    /// Adds or returns the number.
+    /// Adds the number to another value, or returns it from the model.
     Sum,
-    /// Passes the number on, or multiplies it by constants.
+    /// Passes the number on, possibly after arithmetic with constants.
     HandedOn,
     /// Uses the number as a factor.
     Factor,

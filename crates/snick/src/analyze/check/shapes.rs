@@ -25,8 +25,8 @@ static SHAPE_ERROR: CheckCode = CheckCode {
 
 fn find(subject: &Subject, findings: &mut Findings) {
     let has_edges = subject.has_all_edges();
-    // The attributes of operations that plug-ins create change with each release, so errors of such layers
-    // are ignored. Another check reports that these layers exist.
+    // The attributes of operations internal to plug-ins change with each release, so snick may misread them.
+    // Errors of such layers are ignored; `RUNTIME_REFUSES` reports the layers themselves.
     let internal: HashSet<_> =
         subject.nodes().filter(|node| is_internal(*node)).map(|node| (node.loc(), node.name())).collect();
     for error in subject.errors {

@@ -1,4 +1,4 @@
-//! Slices that do not do what they seem to do.
+//! Slices whose parameters probably do not have the intended effect.
 
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::mask::Mask;
@@ -17,8 +17,8 @@ pub(super) static FAMILY: Family =
 static EMPTY_SLICE: CheckCode = CheckCode {
     code: Code::EmptySlice,
     meaning: "A slice is empty for all input sizes.",
-    reason: "All layers after it compute on no elements. Usually begin and end are swapped, or the sign of the \
-             step is wrong.",
+    reason: "The layers after it process empty tensors. Usually begin and end are swapped, or the sign of \
+             the step is wrong.",
     remedy: "compare begin, end and step with the source code of the layer",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"8\"}\n  %start = Const-1 i64[1] <5>\n  \
@@ -31,7 +31,8 @@ static EMPTY_SLICE: CheckCode = CheckCode {
 static NO_OP_SLICE: CheckCode = CheckCode {
     code: Code::NoOpSlice,
     meaning: "A slice selects everything for all input sizes.",
-    reason: "It only costs time. Exporters leave such layers where a slice is optional.",
+    reason: "The slice only costs time. Exporters emit such layers where slicing is optional in the source \
+             code.",
     remedy: "remove the layer; `snick canon` does this",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"..4,8\"}\n  %start = Const-1 i64[2] <0, 0>\n  \
@@ -43,7 +44,8 @@ static NO_OP_SLICE: CheckCode = CheckCode {
 
 static DEAD_MASK: CheckCode = CheckCode {
     code: Code::DeadMask,
-    meaning: "A mask of a StridedSlice has bits beyond its entries, or bits overridden by another mask.",
+    meaning: "A mask of a StridedSlice has set bits beyond the number of its entries, or set bits that \
+              another mask overrides.",
     reason: "The bits have no effect. For each entry, ellipsis_mask overrides all other masks, new_axis_mask \
              overrides shrink, begin and end, and shrink_axis_mask overrides begin and end.",
     remedy: "clear the bits, or find out which mask was intended",
@@ -58,8 +60,8 @@ static DEAD_MASK: CheckCode = CheckCode {
 static CLAMPED_SLICE: CheckCode = CheckCode {
     code: Code::ClampedSlice,
     meaning: "A constant bound of a slice is outside the axis for all sizes and is clamped.",
-    reason: "The slice selects fewer elements than begin and end suggest. The largest number of a type is not \
-             reported, because exporters use it for the end of an axis.",
+    reason: "The slice selects fewer elements than begin and end suggest. The largest number of a type is \
+             not reported, because exporters use it to mark the end of an axis.",
     remedy: "compare the bounds with the sizes that the model was designed for",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"8\"}\n  %start = Const-1 i64[1] <2>\n  \
@@ -69,7 +71,7 @@ static CLAMPED_SLICE: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// A bound of at least this value means the end of the axis.
+/// A bound whose magnitude is at least this large stands for the end of the axis.
 const MEANS_END: i64 = i32::MAX as i64;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -89,14 +91,14 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// A slice of a value with known rank.
+/// A slice of a value of known rank, with its ranges resolved.
 struct SlicedValue<'g> {
     graph: &'g Graph,
     node: NodeRef<'g>,
     dims: &'g [SymExpr],
-    /// The ranges, each with its output axis.
+    /// The range of each sliced axis, with the index of the output axis.
     ranges: Vec<(AxisRange, usize)>,
-    /// Whether the output has the same axes as the input.
+    /// Whether the slice neither adds nor drops axes.
     keeps_axes: bool,
     masks: Option<(&'g StridedSlice, usize)>,
 }
@@ -143,7 +145,7 @@ impl<'g> SlicedValue<'g> {
         }
     }
 
-    /// The first axis that is not empty in the input but empty in the output.
+    /// The first input axis that the slice makes empty.
     fn empty_axis(&self) -> Option<usize> {
         let out = self.out_dims()?;
         let is_empty = |dim: Option<&SymExpr>| dim.and_then(SymExpr::as_const) == Some(0);
@@ -157,7 +159,7 @@ impl<'g> SlicedValue<'g> {
         self.node.outs().first()?.fact.shape().dims()
     }
 
-    /// Whether the output equals the input: all ranges go forward, and all sizes are equal.
+    /// Whether the output equals the input: every range goes forward, and no size changes.
     fn selects_all(&self) -> bool {
         let is_single = |axis: usize| self.dims.get(axis).and_then(SymExpr::as_const) == Some(1);
         let is_forwards =
@@ -165,7 +167,7 @@ impl<'g> SlicedValue<'g> {
         self.keeps_axes && self.ranges.iter().all(is_forwards) && self.out_dims() == Some(self.dims)
     }
 
-    /// Describes a bound of a range that is clamped whatever the size of its axis.
+    /// Describes a bound that is clamped for every possible size of its axis.
     fn clamped(&self, range: &AxisRange) -> Option<String> {
         let size = self.graph.symbols().interval(self.dims.get(range.axis)?);
         let step = range.step.as_int().filter(|_| !range.single)?;
@@ -173,7 +175,8 @@ impl<'g> SlicedValue<'g> {
         bounds.into_iter().find_map(|(name, bound)| {
             let bound = bound.as_ref().and_then(IntOrValue::as_int)?;
             let is_end = bound.unsigned_abs() >= MEANS_END.unsigned_abs();
-            // A backward range must end before the axis to include the first element.
+            // With a negative step, a range that includes element 0 needs an end before the axis, such as -9
+            // for size 8.
             let is_idiom = is_end || step < 0 && (name == "end" && bound < 0 || name == "begin" && bound > 0);
             let is_outside = size.has_upper() && (bound > size.hi() || bound < -size.hi());
             (is_outside && !is_idiom)
@@ -191,7 +194,8 @@ impl<'g> SlicedValue<'g> {
     }
 }
 
-/// The ranges of a plan with their output axes. For a dropped axis, this is the output axis that follows it.
+/// The ranges of a plan with their output axes. An axis that the slice drops gets the index of the next
+/// output axis.
 fn with_axes(plan: &StridedSlicePlan) -> Vec<(AxisRange, usize)> {
     let mut next = 0;
     let mut ranges = Vec::new();
@@ -208,7 +212,7 @@ fn with_axes(plan: &StridedSlicePlan) -> Vec<(AxisRange, usize)> {
     ranges
 }
 
-/// Lists the mask bits that have no effect.
+/// Describes the first mask bit that has no effect.
 fn dead_bits(slice: &StridedSlice, entries: usize) -> Option<String> {
     let masks = [
         ("ellipsis_mask", slice.ellipsis_mask),

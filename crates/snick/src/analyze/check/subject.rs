@@ -1,4 +1,4 @@
-//! The model that is checked, with data that several checks need.
+//! The model to check, with data that several checks need.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -17,25 +17,26 @@ use crate::Model;
 /// Identifies a layer in errors: location and name.
 type LayerKey<'m> = (Loc, &'m str);
 
-/// An inferred model and the information in its file.
+/// An inferred model, with facts about its file.
 pub(super) struct Subject<'m> {
     pub(super) model: &'m Model,
     pub(super) graph: &'m Graph,
-    /// The errors of reading and of inference.
+    /// The errors found while the file was read and while the model was inferred.
     pub(super) errors: &'m [Located],
     pub(super) survey: Option<Survey>,
     pub(super) options: &'m CheckOptions,
-    /// Layers that have errors, or whose bodies do.
+    /// Layers with errors, including layers with an error in a body.
     failed: HashSet<LayerKey<'m>>,
-    /// Layers that depend on layers with errors, or on operations without a public definition.
+    /// Layers downstream of layers with errors or of operations internal to plug-ins.
     behind: HashSet<LayerKey<'m>>,
-    /// Layers in `behind` that have inferred shapes, which may be wrong.
+    /// The subset of `behind` that depends on a shape inferred downstream of an error. Such a shape may be
+    /// wrong, so errors of these layers are not reported.
     misled: HashSet<LayerKey<'m>>,
     fixed_sizes: OnceCell<FixedSizes>,
 }
 
-/// Errors with these codes remove edges from the graph, and other findings could follow from the missing
-/// edges.
+/// Errors with these codes remove edges from the graph. Other findings could merely be consequences of the
+/// missing edges.
 const OF_EDGES: [Code; 3] = [Code::DanglingEdge, Code::Cycle, Code::SecondProducer];
 
 impl<'m> Subject<'m> {
@@ -62,12 +63,12 @@ impl<'m> Subject<'m> {
         subject
     }
 
-    /// Whether all edges are present: no error has removed one.
+    /// Whether the graph has all of its edges: no error has removed one.
     pub(super) fn has_all_edges(&self) -> bool {
         self.errors.iter().all(|error| !OF_EDGES.contains(&Code::from(&error.error)))
     }
 
-    /// Whether all constants have their values.
+    /// Whether the values of all constants are available.
     pub(super) fn has_all_weights(&self) -> bool {
         let is_without = |error: &Located| {
             matches!(Code::from(&error.error), Code::WeightsMissing | Code::WeightsTruncated)
@@ -75,7 +76,7 @@ impl<'m> Subject<'m> {
         !self.errors.iter().any(is_without) && self.constants_without_bytes().next().is_none()
     }
 
-    /// Constants whose bytes are unknown because the weights are missing.
+    /// The constants without values because the weights file is missing.
     pub(super) fn constants_without_bytes(&self) -> impl Iterator<Item = NodeRef<'m>> {
         let is_absent = |node: &NodeRef| {
             matches!(node.op(), Op::Const(Constant::Absent(absent))
@@ -84,7 +85,7 @@ impl<'m> Subject<'m> {
         self.nodes().filter(is_absent)
     }
 
-    /// The input sizes that layers fix.
+    /// The input sizes that are declared dynamic but fixed by a layer.
     pub(super) fn fixed_sizes(&self) -> &FixedSizes {
         self.fixed_sizes.get_or_init(|| match self.has_all_edges() {
             true => FixedSizes::of(self.graph),
@@ -97,23 +98,24 @@ impl<'m> Subject<'m> {
         self.failed.contains(&(node.loc(), node.name()))
     }
 
-    /// Whether an error may follow from an earlier one.
+    /// Whether an error may be a consequence of another error.
     pub(super) fn is_misled(&self, error: &'m Located) -> bool {
         levels(error).any(|layer| self.misled.contains(&layer))
     }
 
-    /// Whether a layer depends on a layer with an error.
+    /// Whether a layer is downstream of a layer with an error or of an operation internal to plug-ins.
     pub(super) fn is_behind_failure(&self, node: NodeRef) -> bool {
         self.behind.contains(&(node.loc(), node.name()))
     }
 
-    /// The layers that depend on layers with errors, and the subset that has inferred shapes.
+    /// The sets `behind` and `misled`.
     fn layers_behind_failures(&self) -> [HashSet<LayerKey<'m>>; 2] {
         let has_shape = |node: NodeRef| node.outs().iter().any(|out| out.fact.shape().rank().is_some());
         [self.reached(|_| true), self.reached(has_shape)]
     }
 
-    /// The layers reachable from layers with errors through layers that `passes_on` accepts.
+    /// The layers downstream of layers with errors or of internal operations. Follows the outputs of a layer
+    /// only if `passes_on` accepts the layer.
     fn reached(&self, passes_on: impl Fn(NodeRef) -> bool) -> HashSet<LayerKey<'m>> {
         let mut reached = HashSet::new();
         for graph in self.graphs() {
@@ -142,7 +144,7 @@ impl<'m> Subject<'m> {
         self.survey.as_ref().and_then(|_| self.model.files().iter().find(is_bin))
     }
 
-    /// The model and its bodies, outer ones first.
+    /// The graph of the model and all bodies. A graph precedes the bodies of its layers.
     pub(super) fn graphs(&self) -> Vec<&'m Graph> {
         let mut found = vec![self.graph];
         let mut at = 0;
@@ -159,7 +161,8 @@ impl<'m> Subject<'m> {
     }
 }
 
-/// The layer of an error, then the layer in its body that caused it, and so on.
+/// The layer that reports an error; if it passes on an error from its body, then the layer in the body, and
+/// so on.
 fn levels(error: &Located) -> impl Iterator<Item = LayerKey<'_>> {
     fn inner<'e>(error: &&'e Located) -> Option<&'e Located> {
         let error: &'e Located = error;

@@ -1,4 +1,4 @@
-//! Outputs whose sizes have no upper bound, and the input sizes that would have to be bounded.
+//! Output sizes without an upper bound, and the input sizes that would bound them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ pub(super) static FAMILY: Family = Family { codes: &[&UNBOUNDED_DIM], find, read
 
 static UNBOUNDED_DIM: CheckCode = CheckCode {
     code: Code::UnboundedDim,
-    meaning: "An output has a dim without an upper bound. snick names the smallest set of input dims to bound, \
-              which it has tried.",
+    meaning: "An output has a dim without an upper bound. If bounds on input dims help, snick names a small \
+              set of them that it has tested.",
     reason: "Memory cannot be planned in advance, and devices that need static or bounded shapes (NPU, some \
              GPU plug-ins) reject the model.",
     remedy: "give the dim of the input an upper bound: `model.reshape({\"x\": [Dimension(1, 1024), 3]})`",
@@ -29,7 +29,7 @@ static UNBOUNDED_DIM: CheckCode = CheckCode {
 /// An axis of an output of the model.
 type OutputAxis = (NodeId, usize);
 
-/// Maximum number of input sizes among which to search for the smallest set.
+/// Maximum number of input sizes to consider in the search for a minimal set.
 const MAX_SIZES: usize = 16;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -88,13 +88,13 @@ fn open_axes(graph: &Graph) -> BTreeMap<OutputAxis, SymExpr> {
     open
 }
 
-/// Why outputs have no upper bounds.
+/// The reasons why output sizes have no upper bound.
 struct Causes {
-    /// The smallest set of input sizes to bound.
+    /// A minimal set of input sizes that need a bound.
     sizes: BTreeSet<SymbolId>,
-    /// Input shapes that bound these sizes, tested by inference, and the model with these shapes.
+    /// Input shapes with bounds on these sizes, and the model inferred with these shapes.
     shape: Option<(String, Model)>,
-    /// Output axes that stay unbounded even if all input sizes are bounded.
+    /// The output axes that stay unbounded even if these sizes are bounded.
     left: BTreeSet<OutputAxis>,
 }
 
@@ -136,9 +136,9 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The smallest set of input sizes that leaves no more axes unbounded than `left`. Tries the needed sizes
-    /// plus one helpful size; if none suffices, removes helpful sizes one by one as long as the result stays
-    /// the same.
+    /// Reduces the `helpful` sizes to a minimal set that still leaves exactly the axes of `left` unbounded.
+    /// First tries the `needed` sizes plus a single helpful one. If no single one suffices, removes helpful
+    /// sizes greedily.
     fn least(
         &mut self,
         needed: BTreeSet<SymbolId>,
@@ -169,7 +169,7 @@ impl Search<'_, '_> {
         Causes { sizes: best.0, shape: Some(best.1), left }
     }
 
-    /// The model with bounds on these sizes, and the axes that are still unbounded.
+    /// The input shapes and the model with bounds on these sizes, and the axes that are still unbounded.
     fn tried(&mut self, sizes: &BTreeSet<SymbolId>) -> Option<((String, Model), BTreeSet<OutputAxis>)> {
         if sizes.is_empty() {
             return None;
@@ -180,7 +180,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// The input and axis that have this symbol as their size.
+/// The model input and the axis whose size is this symbol; `None` if the symbol does not originate in an
+/// input.
 fn place_of<'g>(graph: &'g Graph, births: &Births<'g>, symbol: SymbolId) -> Option<(NodeRef<'g>, usize)> {
     let node = graph.node(births.node(symbol)?);
     let dims = node.outs().first()?.fact.shape().dims()?;
@@ -188,15 +189,15 @@ fn place_of<'g>(graph: &'g Graph, births: &Births<'g>, symbol: SymbolId) -> Opti
     matches!(node.op(), Op::Parameter(_)).then_some((node, axis))
 }
 
-/// The symbol that leaves a dim without an upper bound, preferably one that originates inside the model.
+/// An unbounded symbol in the expression of a dim, preferably one that originates inside the model.
 fn cause(graph: &Graph, births: &Births, dim: &SymExpr) -> Option<SymbolId> {
     let open =
         dim.symbols().into_iter().filter(|&symbol| !graph.symbols().interval(&symbol.into()).has_upper());
     open.min_by_key(|&symbol| (place_of(graph, births, symbol).is_some(), symbol))
 }
 
-/// For each symbol, the output axes whose dim contains it; for an input size in no output dim, the axes that
-/// follow from it.
+/// For each symbol, the output axes whose expression contains it. For an input size that occurs in no such
+/// expression, the output axes that depend on it.
 fn axes_by_size(
     open: &BTreeMap<OutputAxis, SymExpr>,
     suggester: &Suggester,
@@ -215,7 +216,7 @@ fn axes_by_size(
     inner
 }
 
-/// Adds the finding about an unbounded input size that leaves output axes unbounded.
+/// Adds a finding for an input size without an upper bound, which leaves output axes unbounded.
 fn add_size(
     graph: &Graph,
     (node, axis): (NodeRef, usize),
@@ -232,7 +233,7 @@ fn add_size(
     }
 }
 
-/// Describes the tested input shapes and their effect; `None` if the text would be too long to read.
+/// Describes the tested input shapes and the resulting outputs; `None` if the shapes are too long to read.
 fn suggestion((shape, model): &(String, Model), bounded: &BTreeMap<OutputAxis, SymExpr>) -> Option<String> {
     if shape.len() > MAX_SHAPE {
         return None;
@@ -243,7 +244,7 @@ fn suggestion((shape, model): &(String, Model), bounded: &BTreeMap<OutputAxis, S
     Some(format!("bound the inputs, for example: --shape \"{shape}\" results in {}", given.join(", ")))
 }
 
-/// Adds the finding about a layer whose output sizes have no bound, whatever the inputs.
+/// Adds a finding for a layer whose output sizes stay unbounded even if all inputs are bounded.
 fn add_birth(
     graph: &Graph,
     node: NodeRef,
@@ -272,7 +273,7 @@ const MAX_SHAPE: usize = 1024;
 /// Maximum number of outputs to list in a finding.
 const MAX_LISTED: usize = 4;
 
-/// ``axis 0 of output `y` ``
+/// A list such as ``axis 0 of output `y` and axis 1 of output `z` ``, cut off after [`MAX_LISTED`] entries.
 fn outputs_text(graph: &Graph, axes: &[OutputAxis]) -> String {
     let text = |(id, axis): &OutputAxis| format!("axis {axis} of output `{}`", graph.node(*id).name());
     let mut texts: Vec<String> = axes.iter().take(MAX_LISTED).map(text).collect();

@@ -13,7 +13,7 @@ static UNNAMED_PORT: CheckCode = CheckCode {
     meaning: "An input or an output of the model has no tensor name.",
     reason: "`model.input(\"x\")` and `request.get_tensor(\"y\")` look up tensors by name and fail. \
              Applications have to use positions, which may change with the next export.",
-    remedy: "name it before saving the model: `model.output(0).get_tensor().set_names({\"y\"})`",
+    remedy: "name the tensor before saving the model: `model.output(0).get_tensor().set_names({\"y\"})`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",

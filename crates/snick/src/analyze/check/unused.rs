@@ -15,8 +15,8 @@ pub(super) static FAMILY: Family =
 static UNUSED_LAYER: CheckCode = CheckCode {
     code: Code::UnusedLayer,
     meaning: "No Result, Assign or other sink depends on a layer.",
-    reason: "It takes space in the file and time at load without any effect. Often an output was lost in an \
-             edit.",
+    reason: "The layer wastes space in the file and time when the model is loaded. Often, an edit removed an \
+             output by mistake.",
     remedy: "remove the layer, or add the missing Result; `snick canon` removes such layers",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %lost = Exp-1(%x)\n  %a = ReLU-1(%x)\n  \
@@ -66,12 +66,12 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Maximum number of visits in total when counting the layers behind unused layers: many of them may share
-/// the same layers.
+/// Maximum number of layers to visit when counting the unused layers upstream of each unused layer. Without
+/// this limit, the time is quadratic if many unused layers depend on the same layers.
 const MAX_VISITS: usize = 1 << 20;
 
-/// The number of unused layers, excluding Parameters, that a layer depends on; `None` if the visit budget is
-/// used up.
+/// The number of unused layers, excluding Parameters, that a layer depends on; `None` once `visits` is used
+/// up.
 fn behind(graph: &Graph, id: NodeId, used: &HashSet<NodeId>, visits: &mut usize) -> Option<usize> {
     let mut seen = HashSet::from([id]);
     let mut todo = vec![id];

@@ -1,4 +1,4 @@
-//! Checks the values of constants. Runs only on demand, because it reads all weights.
+//! Checks the values of constants. These checks run only on demand, because they read all weights.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,8 +18,8 @@ pub(super) static FAMILY: Family =
 static NAN_WEIGHTS: CheckCode = CheckCode {
     code: Code::NanWeights,
     meaning: "A constant contains NaN.",
-    reason: "NaN propagates to everything computed from it. The exported training run diverged, or the \
-             quantisation divided by zero.",
+    reason: "NaN propagates to everything computed from it. Typical causes are training that diverged, and a \
+             division by zero during quantisation.",
     remedy: "export from a checkpoint without NaN; `snick run` counts the NaN values of each output",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %scale = Const-1 f32[2] <1.0, nan>\n  \
@@ -31,9 +31,11 @@ static NAN_WEIGHTS: CheckCode = CheckCode {
 static OVERFLOWS_F16: CheckCode = CheckCode {
     code: Code::OverflowsF16,
     meaning: "A constant has finite elements that f16 cannot represent: their magnitude exceeds 65504.",
-    reason: "GPU and NPU plug-ins compute in f16 by default, and compression to f16 rounds to infinity. Masks \
-             of -3.4e38 then produce rows of NaN.",
-    remedy: "use a mask of -65504, or keep f32 where the model is deployed (`INFERENCE_PRECISION_HINT`)",
+    reason: "GPU and NPU plug-ins compute in f16 by default, and compression to f16 rounds such numbers to \
+             infinity. With an attention mask of -3.4e38, for example, Softmax then returns NaN for rows \
+             that are masked completely.",
+    remedy: "use -65504 instead of larger numbers in masks, or run the deployed model in f32 \
+             (`INFERENCE_PRECISION_HINT`)",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %mask = Const-1 f32[2] <0.0, -1000000.0>\n  \
          %masked = Add-1(%x, %mask)\n  %y = Result-1(%masked)\n",
@@ -44,8 +46,8 @@ static OVERFLOWS_F16: CheckCode = CheckCode {
 static REPEATED_WEIGHTS: CheckCode = CheckCode {
     code: Code::RepeatedWeights,
     meaning: "The file contains two constants of 4 KiB or more with equal bytes.",
-    reason: "The exporter stored tied weights twice, such as those of an embedding and its inverse. The file \
-             and the memory of a run are larger than necessary.",
+    reason: "The exporter stored shared weights twice, for example those of an embedding and an output \
+             projection (`lm_head`). The file is larger than necessary, and a run needs more memory.",
     remedy: "`snick canon model.xml -o new.xml` merges equal constants",
     example: Example::Files("a language model whose `lm_head` was exported as a copy of its embedding"),
     on_demand: true,
@@ -79,7 +81,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Identifies equal constants: a hash, the type and the number of bytes.
+/// A hash, the element type and the number of bytes. Constants with the same digest are probably equal.
 type Digest = (u64, ElementType, usize);
 
 fn digest(element_type: ElementType, bytes: &[u8]) -> Digest {
@@ -88,7 +90,7 @@ fn digest(element_type: ElementType, bytes: &[u8]) -> Digest {
     (hasher.finish(), element_type, bytes.len())
 }
 
-/// Reports anomalous elements of one constant.
+/// Reports the NaN values of a constant, and the elements that f16 cannot represent.
 fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings: &mut Findings) {
     let found = match element_type {
         ElementType::F64 => Values::of(words(bytes).map(f64::from_le_bytes)),
@@ -115,18 +117,18 @@ fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings:
     }
 }
 
-/// Consecutive words of `N` bytes.
+/// Splits bytes into words of `N` bytes. Ignores an incomplete word at the end.
 pub(super) fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
     bytes.chunks_exact(N).filter_map(|word| word.try_into().ok())
 }
 
-/// Anomalies in the elements of a constant.
+/// Statistics of NaN and large values in a constant.
 #[derive(Default)]
 struct Values {
     nan: usize,
     /// The number of finite elements that do not fit in f16.
     beyond: usize,
-    /// The largest of these elements by magnitude.
+    /// The finite element of the largest magnitude that does not fit in f16, or 0.
     largest: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Missing weights, and bytes of the weights file that no constant, or more than one constant, uses.
+//! Missing weights, and bytes in the weights file that no constant or more than one constant uses.
 
 use std::ops::Range;
 
@@ -25,19 +25,18 @@ static MISSING: CheckCode = CheckCode {
 static TRUNCATED: CheckCode = CheckCode {
     code: Code::WeightsTruncated,
     meaning: "Constants extend beyond the end of the `.bin`.",
-    reason: "The copy was interrupted, or the `.bin` belongs to another export. Some loaders read whatever \
-             memory follows.",
-    remedy: "copy the .bin again, or export both files together: this one is truncated or belongs to another \
-             model",
+    reason: "The copy was interrupted, or the `.bin` belongs to another export. Some loaders read beyond the \
+             end of the data.",
+    remedy: "copy the .bin again, or export the .xml and the .bin together",
     example: Example::Files("truncate -s 100 model.bin"),
     on_demand: false,
 };
 
 static UNUSED: CheckCode = CheckCode {
     code: Code::WeightsUnused,
-    meaning: "4 KiB or more of the `.bin` are not used by any constant.",
-    reason: "The file is larger than necessary, or it belongs to another export and the constants read the \
-             wrong bytes.",
+    meaning: "At least 4 KiB of the `.bin` are not used by any constant.",
+    reason: "Either the file is larger than necessary, or it belongs to another export and the constants \
+             read the wrong bytes.",
     remedy: "compare the .bin with the one that was exported with this .xml, or export both files together",
     example: Example::Files("cat model.bin other.bin > both.bin && mv both.bin model.bin"),
     on_demand: false,
@@ -46,9 +45,9 @@ static UNUSED: CheckCode = CheckCode {
 static OVERLAP: CheckCode = CheckCode {
     code: Code::WeightsOverlap,
     meaning: "Two constants share some, but not all, of their bytes.",
-    reason: "Equal constants share all of their bytes. Sharing only some nearly always means that an offset is \
-             wrong.",
-    remedy: "compare the `offset` and `size` of both with the intended values",
+    reason: "Equal constants may share all of their bytes. A partial overlap nearly always means that an \
+             offset is wrong.",
+    remedy: "compare the `offset` and `size` of both constants with the intended values",
     example: Example::Files("two Const layers with offset=\"0\" size=\"64\" and offset=\"32\" size=\"64\""),
     on_demand: false,
 };
@@ -82,7 +81,8 @@ fn find(subject: &Subject, findings: &mut Findings) {
     find_overlaps(&ranges, findings);
 }
 
-/// The constants of the file that have bytes, with their layers.
+/// Pairs each non-empty byte range in the weights file with the constant at the same location in the XML
+/// file.
 pub(super) fn constants<'m>(
     subject: &Subject<'m>,
     ranges: impl Iterator<Item = (snick_ir::Loc, Range<u64>)>,
@@ -110,7 +110,8 @@ fn find_unused(subject: &Subject, ranges: &[(Range<u64>, NodeRef)], findings: &m
     }
 }
 
-/// Maximum number of preceding constants to compare with: in the worst case, all constants of a file overlap.
+/// Maximum number of preceding constants to compare a constant with. Without this limit, the time is
+/// quadratic if all constants of a file overlap.
 const MAX_COMPARED: usize = 16;
 
 /// Reports each pair of constants whose byte ranges overlap but are not equal.
@@ -128,7 +129,7 @@ fn find_overlaps(ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
             );
             findings.add(&OVERLAP, *node, message).origins.push(described(*first));
         }
-        // Keeps only one of several equal ranges.
+        // Equal ranges are represented by their first constant.
         if before.len() < MAX_COMPARED && before.iter().all(|(other, _)| range != other) {
             before.push(constant);
         }

@@ -1,4 +1,4 @@
-//! A `.bin` that cannot belong to its model, because constants read from it would make no sense in any model.
+//! Weights files (`.bin`) that do not belong to their model: the constants in them make no sense.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,13 +17,13 @@ pub(super) static FAMILY: Family = Family { codes: &[&WRONG_WEIGHTS], find, read
 
 static WRONG_WEIGHTS: CheckCode = CheckCode {
     code: Code::WrongWeights,
-    meaning: "The `.bin` belongs to another model or is damaged: its contents are implausible for the \
-              constants.",
-    reason: "An OpenVINO IR refers to bytes by offset, so any file of the same length loads. If shapes or axes \
-             come from it, the model fails; if only weights do, it computes nonsense. Consequences are not \
-             reported.",
-    remedy: "copy the .bin that was exported with this .xml; do not rewrite the model, which would keep the \
-             damage",
+    meaning: "The `.bin` belongs to another model or is damaged: its contents make no sense as the constants \
+              of this model.",
+    reason: "An OpenVINO IR refers to its weights by offset, so a `.bin` of another model loads if it is \
+             long enough. The model fails if it reads shapes or axes from the file, and otherwise computes \
+             nonsense. Other findings that depend on the values of constants are suppressed.",
+    remedy: "copy the .bin that was exported with this .xml; do not convert the model, because the result \
+             keeps the wrong weights",
     example: Example::Files("cp other_model.bin model.bin"),
     on_demand: false,
 };
@@ -35,14 +35,14 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Evidence that the weights do not belong to the model.
+/// Evidence that the weights file does not belong to the model.
 struct Damage<'m> {
     /// The constant, or a layer that reads it.
     node: NodeRef<'m>,
     why: String,
 }
 
-/// A constant with its bytes.
+/// A constant, and samples of its bytes.
 struct Bytes<'m> {
     node: NodeRef<'m>,
     tensor: &'m Tensor,
@@ -50,7 +50,7 @@ struct Bytes<'m> {
 }
 
 impl<'m> Damage<'m> {
-    /// Returns `None` unless the weights contain something that no valid model contains.
+    /// Returns `None` unless the weights contain values that are implausible in any model.
     fn of(subject: &Subject<'m>) -> Option<Self> {
         let survey = subject.survey.as_ref()?;
         let mut read: Vec<Bytes> = Vec::new();
@@ -70,11 +70,11 @@ impl<'m> Damage<'m> {
     }
 }
 
-/// Size in bytes of a sampled block, and maximum number of blocks per constant.
+/// Size of a sampled block in bytes, and maximum number of blocks to sample per constant.
 const BLOCK: usize = 1024;
 const MAX_BLOCKS: usize = 16;
 
-/// Blocks spread evenly over a constant.
+/// Returns blocks spread evenly over the bytes of a constant.
 fn sample(bytes: &[u8]) -> Vec<&[u8]> {
     if bytes.len() <= BLOCK * MAX_BLOCKS {
         return bytes.chunks(BLOCK).collect();
@@ -83,12 +83,12 @@ fn sample(bytes: &[u8]) -> Vec<&[u8]> {
     (0..MAX_BLOCKS).filter_map(|i| bytes.get(i * blocks / MAX_BLOCKS * BLOCK..)?.get(..BLOCK)).collect()
 }
 
-/// The minimum number of bytes to recognise as text.
+/// The minimum number of printable bytes that count as evidence of text.
 const MIN_TEXT: usize = 64;
 
-/// Constants whose bytes are all printable text.
+/// Reports weights whose sampled bytes are all printable text.
 fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
-    // Skips 8-bit constants, which may hold text, such as vocabularies.
+    // Skips 8-bit constants, which may legitimately hold text, such as vocabularies.
     let is_wide = |bytes: &&Bytes| bytes.tensor.element_type().bit_width().is_some_and(|bits| bits >= 16);
     let wide = || read.iter().filter(is_wide);
     let (mut count, mut different) = (0, HashSet::new());
@@ -103,7 +103,7 @@ fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
     Some(Damage { node: bytes.node, why: "its bytes are text".into() })
 }
 
-/// Floats whose magnitudes spread over the whole range, a sign that the bytes are not floats.
+/// Reports floats whose exponents are spread over the whole range: such bytes are random rather than floats.
 fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
     let is_noise = |block: &&[u8]| match bytes.tensor.element_type() {
         // f32 and bf16 have 8 exponent bits.
@@ -122,13 +122,13 @@ fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
     })
 }
 
-/// Counts the floats of a block by exponent.
+/// Statistics of the exponents of the floats in a block.
 #[derive(Default)]
 struct Magnitudes {
     all: usize,
-    /// Exponent in the top quarter of the range, except infinity and NaN.
+    /// The number of floats with an exponent in the top quarter of the range, except infinity and NaN.
     huge: usize,
-    /// Exponent in the bottom quarter of the range, except 0.
+    /// The number of floats with an exponent in the bottom quarter of the range, except 0.
     tiny: usize,
     nan: usize,
     /// Distinct exponents.
@@ -157,13 +157,14 @@ impl Magnitudes {
         found
     }
 
-    /// Whether the exponents are spread evenly over their range, as in random bytes, where each quarter of
-    /// the range has 25 %. Real weights are never spread like this.
+    /// Whether the exponents look like random bytes. In random bytes, about 25 % of the exponents are in each
+    /// quarter of the range; the thresholds require half of that. Real weights never have such a spread.
     fn are_noise(&self) -> bool {
         let is_many = |count: usize| count * 8 >= self.all;
         match self.bits {
             8 => self.all >= 64 && is_many(self.huge) && is_many(self.tiny) && self.exponents.len() >= 40,
-            // In f16, small numbers next to a few large ones are common in real weights, but NaN is not.
+            // In f16, real weights often mix small numbers with a few large ones, so small exponents are no
+            // evidence. NaN is, because real weights hardly contain any.
             _ => {
                 self.all >= 256
                     && is_many(self.huge)
@@ -174,7 +175,7 @@ impl Magnitudes {
     }
 }
 
-/// Whether an input of a layer is a shape, axes or counts, where numbers are never this large.
+/// Whether an input of a layer holds sizes, axes or counts, which are always small numbers.
 fn is_of_shape(op_type: &str, port: usize) -> bool {
     match op_type {
         "Reshape" | "Transpose" | "Squeeze" | "Unsqueeze" | "Tile" | "TopK" | "Broadcast" | "Split"
@@ -190,14 +191,14 @@ fn is_of_shape(op_type: &str, port: usize) -> bool {
     }
 }
 
-/// A layer that reads a constant of the weights as a shape, axes or counts.
+/// A layer that reads sizes, axes or counts from a constant in the weights file.
 struct ShapeRead<'m> {
     reader: NodeRef<'m>,
     element_type: ElementType,
     numbers: Vec<i64>,
 }
 
-/// Maximum number of elements of a constant to treat as a shape.
+/// Maximum number of elements of a constant that may hold sizes, axes or counts.
 const MAX_SHAPE: usize = 64;
 
 impl<'m> ShapeRead<'m> {
@@ -225,8 +226,8 @@ impl<'m> ShapeRead<'m> {
         found
     }
 
-    /// Reports a number that is neither a plausible size nor an axis. The maximum of the type is allowed: it
-    /// means the end of an axis.
+    /// Reports a number that is too large for a size or an axis. The largest and smallest numbers of the type
+    /// are allowed, because slices use them for the end of an axis.
     fn impossible(&self) -> Option<Damage<'m>> {
         let (most, end) = match self.element_type {
             ElementType::I64 => (1 << 31, u64::MAX >> 1),
@@ -239,7 +240,8 @@ impl<'m> ShapeRead<'m> {
         Some(Damage { node: self.reader, why })
     }
 
-    /// Whether the numbers agree with the dims that the layer declares for its output; `None` if unknown.
+    /// Whether the numbers agree with the output dims that the layer declares. `None` if nothing is declared,
+    /// or if the layer is neither a Reshape nor a Transpose.
     fn fits(&self, subject: &Subject) -> Option<bool> {
         let out =
             self.reader.outs().first()?.declared.as_ref()?.dims.as_deref().filter(|dims| !dims.is_empty())?;
@@ -269,11 +271,12 @@ impl<'m> ShapeRead<'m> {
     }
 }
 
-/// The minimum number of zero bytes that count as evidence: small constants are often all zero.
+/// The minimum number of zero bytes that count as evidence, because a few small constants are often all zero.
 const MIN_ZEROS: usize = 128;
 
-/// Finds layers whose declared ports contradict the shapes that they read from the weights. Several such
-/// layers are evidence; if all constants are 0, one is enough.
+/// Finds layers whose declared output shapes contradict the shapes or permutations that they read from the
+/// weights. If all constants are 0, one such layer is evidence enough. Otherwise, at least two layers must
+/// contradict, and they must outnumber the layers that agree.
 fn of_contradictions<'m>(subject: &Subject, shapes: &[ShapeRead<'m>], read: &[Bytes]) -> Option<Damage<'m>> {
     let fits = |shape: &&ShapeRead| shape.fits(subject);
     let right = shapes.iter().filter(|shape| fits(shape) == Some(true)).count();

@@ -1,4 +1,4 @@
-//! The input shapes that bound most sizes of a model.
+//! Finds the input shapes that bound as many sizes of a model as possible.
 
 use snick_ir::{Graph, Value};
 use snick_shape::{Interval, SymbolId};
@@ -9,7 +9,7 @@ use super::suggest::{Change, Roots, Suggester, UPPER_BOUNDS};
 use crate::Model;
 use crate::outputs::public_name;
 
-/// Input shapes that bound sizes of the whole model. They were confirmed by inference.
+/// Input shapes that bound sizes throughout the model, confirmed by inference.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct Bounds {
@@ -21,7 +21,7 @@ pub struct Bounds {
     pub outputs: Vec<BoundedOutput>,
 }
 
-/// An output of the model, without and with bounds on the inputs. Both shapes use the same symbols.
+/// An output of the model before and after the inputs are bounded. Both shapes use the same symbols.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct BoundedOutput {
@@ -33,13 +33,14 @@ pub struct BoundedOutput {
     pub after: String,
 }
 
-/// How much is unknown in a model: the number of sizes without an upper bound, then the number of sizes with
-/// symbols that no input declares.
+/// Measures the uncertainty in a model; smaller is better. The first number counts the sizes without an upper
+/// bound, the second the sizes with symbols that no input declares.
 type Score = (usize, usize);
 
 impl Suggester<'_> {
-    /// Bounds all input sizes that these symbols depend on; `None` if that bounds no further sizes. If some
-    /// input sizes should be equal, also tries shapes in which they are.
+    /// Bounds all input sizes that these symbols depend on. If some of the input sizes should be equal, also
+    /// tries shapes that make them equal, and keeps the better result. `None` if no attempt improves the
+    /// score.
     pub(super) fn bounds(&mut self, symbols: impl IntoIterator<Item = SymbolId>) -> Option<Bounds> {
         let mut roots = Roots::default();
         for symbol in symbols {
@@ -62,7 +63,8 @@ impl Suggester<'_> {
         })
     }
 
-    /// Infers the model with upper bounds on input sizes, starting with the largest bound.
+    /// Infers the model with upper bounds on the input sizes. Starts with the largest bound and returns the
+    /// first result without errors.
     fn bounded_from(&mut self, base: &Change, roots: &Roots) -> Option<(Score, String, Model)> {
         UPPER_BOUNDS.into_iter().find_map(|most| {
             self.trials = self.trials.checked_sub(1)?;
@@ -95,7 +97,7 @@ fn score(graph: &Graph) -> Score {
     (unbounded, inner)
 }
 
-/// The outputs of the model whose shapes differ, in the symbols of the graph before.
+/// The outputs of the model whose shapes differ, displayed with the symbols of `before`.
 fn changed_outputs(before: &Graph, after: &Graph) -> Vec<BoundedOutput> {
     let (births, mut symbols) = (Births::new(after), after.symbols().clone());
     for symbol in after.symbols().ids().filter(|&symbol| after.symbols().name(symbol).is_none()) {

@@ -7,10 +7,10 @@ use super::tree::Tracer;
 use super::{WhyNode, serial};
 use crate::{Error, Model};
 
-/// Maximum number of parts of an operand to show if it is unknown which parts clash.
+/// Maximum number of parts to show per input if the conflicting parts are unknown.
 const MAX_PARTS: usize = 4;
 
-/// An error of a layer, and where the clashing sizes and elements come from.
+/// An error of a layer, with the origins of the conflicting sizes and elements.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
@@ -29,13 +29,15 @@ const MAX_PARTS: usize = 4;
 pub struct ExplainedError {
     /// The error.
     pub error: Diagnostic,
-    /// The operands that clash; empty if the error is not about sizes or elements.
+    /// The origins of the conflicting input parts. If these are unknown, the origins of the first few parts
+    /// of each input.
     pub operands: Vec<WhyNode>,
-    /// For each operand, the index of the input, and the size or element of this input.
+    /// For each operand, the index of the input, and the size or element of this input that the operand
+    /// explains.
     pub parts: Vec<(usize, Part)>,
 }
 
-/// In the format of `why --error --format json`.
+/// Serialized in the format of `why --error --format json`.
 impl Serialize for ExplainedError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -77,7 +79,7 @@ impl Serialize for ExplainedError {
 }
 
 impl Model {
-    /// Explains where the sizes of an error come from. [`Model::infer`] must have reported `error`.
+    /// Explains the origins of the sizes in an error that [`Model::infer`] reported.
     ///
     /// # Errors
     /// [`Error::NoOutput`] if the model has no such layer.
@@ -107,7 +109,7 @@ fn leading_parts(graph: &Graph, i: usize, value: Option<snick_ir::Value>) -> Vec
     fact.into_iter().flat_map(Part::all).take(MAX_PARTS).map(|part| (i, part)).collect()
 }
 
-/// The layer with the error, in the graph or a body.
+/// The layer with the error, and the graph or body that contains it.
 fn find<'g>(graph: &'g Graph, error: &Diagnostic) -> Option<(&'g Graph, NodeId)> {
     for id in graph.ids() {
         let node = graph.node(id);

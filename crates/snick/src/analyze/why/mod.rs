@@ -21,22 +21,22 @@ pub use self::target::Target;
 pub use self::text::WhyText;
 pub use self::unknown::{UnknownOrigin, Unknowns};
 
-/// The origin of a part.
+/// The origin of a part, which is a size or an element of a value.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Role {
-    /// An input of the model, or the declaration of a variable.
+    /// Declared by an input of the model or by a variable.
     Input,
-    /// A constant, or a number that the layer sets by itself.
+    /// A constant, or a number that the layer determines independently of its inputs.
     Constant,
-    /// Computed from the children.
+    /// Computed from the parts that the child nodes explain.
     Computed,
-    /// A symbol that depends on data of a run.
+    /// A new symbol, because the size depends on the data of a run.
     Data,
-    /// A symbol for one of two sizes, or for a size equal to both.
+    /// A new symbol that combines two sizes: it equals one of them, or both because they must be equal.
     Merged,
-    /// A symbol that follows from other symbols, but cannot be expressed in terms of them.
+    /// A new symbol that depends on other symbols, because snick cannot express it in terms of them.
     GivenUp,
 }
 
@@ -54,7 +54,7 @@ impl Role {
     }
 }
 
-/// A size or an element of an output, with ports numbered as in the file.
+/// A size or an element of an output.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Place {
@@ -62,10 +62,10 @@ pub struct Place {
     pub layer: String,
     /// Its operation type.
     pub op: String,
-    /// Its place in the file.
+    /// The location of the layer in the file.
     #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
-    /// The output port, as numbered in the file.
+    /// The output port, numbered as in the file.
     pub port: u32,
     /// The axis; `None` for an element of the value.
     pub axis: Option<usize>,
@@ -93,24 +93,24 @@ impl Place {
     }
 }
 
-/// A size or an element, and where it comes from.
+/// A node of the tree that explains a size or an element.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct WhyNode {
-    /// The expression.
+    /// The expression for the size or element.
     pub expr: String,
-    /// All its possible values.
+    /// The interval that contains all possible values of the expression.
     #[serde(serialize_with = "serial::interval")]
     pub interval: Interval,
-    /// Its place.
+    /// The layer and the part of its output.
     #[serde(flatten)]
     pub place: Place,
-    /// Its origin.
+    /// The origin of the part.
     pub role: Role,
-    /// Why the part is not known more precisely, or what sets it.
+    /// The reason why the part is not known more precisely, or the source of its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The parts that it is computed from; empty if its role is not `Computed`.
+    /// The parts that this part is computed from; empty unless the role is [`Role::Computed`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<WhyNode>,
 }
@@ -133,17 +133,17 @@ pub struct WhyNode {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Why {
-    /// The origin of the part; the root is the layer that creates it.
+    /// The tree of origins. Its root is the layer that creates the part.
     pub tree: WhyNode,
-    /// The part that was asked about.
+    /// The part to explain.
     pub target: Place,
-    /// Whether it is a number, or an expression of input symbols with an upper bound.
+    /// Whether the part is a number, or an expression of input symbols with an upper bound.
     pub known: bool,
-    /// Input shapes with which it becomes known, or known more precisely. Each was confirmed by inference.
+    /// Input shapes that make the part known, or known more precisely. Each was confirmed by inference.
     pub suggestions: Vec<Suggestion>,
 }
 
-/// In the format of `why --format json`.
+/// Serialized in the format of `why --format json`.
 impl Serialize for Why {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -183,7 +183,7 @@ impl crate::Model {
     }
 }
 
-/// Whether a part is a number, or has an upper bound and contains only symbols that inputs declare.
+/// Whether a part is a number, or has an upper bound and contains only symbols declared by inputs.
 fn is_known(graph: &Graph, expr: &SymExpr, births: &super::symbols::Births) -> bool {
     let is_input = |symbol| births.kind(symbol) == super::BirthKind::Input;
     expr.as_const().is_some()

@@ -1,7 +1,11 @@
-//! Input shapes that make an unknown size known. Each is tested by inference before it is suggested.
+//! Finds input shapes that make an unknown size known. Each shape is tested by inference before it is
+//! suggested.
 //!
-//! There are three kinds of suggestions: input dims that must be equal get the same name, dims that may be 0
-//! get a lower bound of 1, and unbounded dims get an upper bound.
+//! There are three kinds of suggestions:
+//!
+//! - give the same name to input dims that must be equal
+//! - give a lower bound of 1 to dims that may be 0
+//! - give an upper bound to unbounded dims
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,13 +29,13 @@ pub struct Suggestion {
 /// Upper bounds to try, most useful first.
 pub(super) const UPPER_BOUNDS: [i64; 4] = [1024, 128, 32, 8];
 
-/// Maximum number of suggestions per answer.
+/// Maximum number of suggestions for a part.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Maximum number of layers to infer in total when searching for suggestions.
+/// Maximum number of layers to infer in all trials of a search.
 const MAX_LAYERS: usize = 200_000;
 
-/// Maximum number of symbols to trace back.
+/// Maximum number of symbols to visit when tracing symbols back to inputs.
 const MAX_FOLLOWED: usize = 256;
 
 /// Finds suggestions for one model.
@@ -39,19 +43,19 @@ pub(in crate::analyze) struct Suggester<'m> {
     pub(super) model: &'m Model,
     graph: &'m Graph,
     births: Births<'m>,
-    /// Number of shapes that may still be tried.
+    /// The number of shapes that may still be tried.
     pub(super) trials: usize,
 }
 
-/// What can be changed to make an unknown size known: the input symbols that it comes from, and symbols that
-/// must be equal.
+/// The origins of an unknown size: the input symbols that it depends on, and pairs of symbols that must be
+/// equal.
 #[derive(Default)]
 pub(super) struct Roots {
     pub(super) inputs: BTreeSet<SymbolId>,
     pub(super) equal: Vec<[SymbolId; 2]>,
 }
 
-/// New symbols or intervals for dims of inputs.
+/// A change of input shapes: new symbols or intervals for dims.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Change {
     /// For each symbol, the symbol that replaces it.
@@ -68,7 +72,7 @@ impl<'m> Suggester<'m> {
         Self { model, graph, births: Births::new(graph), trials }
     }
 
-    /// Input shapes that make a part of a value known.
+    /// Finds input shapes that make a part of a value known.
     pub(super) fn suggestions(&mut self, of: ValuePart) -> Vec<Suggestion> {
         let expr = self.graph.fact(of.value).and_then(|fact| of.part.of(fact));
         let Some(expr) = expr else { return Vec::new() };
@@ -116,8 +120,9 @@ impl<'m> Suggester<'m> {
         self.roots(expr).inputs
     }
 
-    /// Infers the model with upper bounds on input sizes. Returns the shapes and the model; `None` if every
-    /// bound causes errors other than the `known` ones, or if no trials are left.
+    /// Infers the model with upper bounds on input sizes, starting with the first of [`UPPER_BOUNDS`].
+    /// Returns the shapes and the model; `None` if every bound causes more than `known` errors, or if no
+    /// trials are left.
     pub(in crate::analyze) fn bounded(
         &mut self,
         sizes: &BTreeSet<SymbolId>,
@@ -135,8 +140,8 @@ impl<'m> Suggester<'m> {
         })
     }
 
-    /// Rates how unknown an expression is: the number of symbols from inside the model, and whether it has no
-    /// upper bound.
+    /// Rates the uncertainty of an expression; smaller is better. Returns the number of symbols that
+    /// originate inside the model, and whether the expression has no upper bound.
     fn score(&self, graph: &Graph, expr: &SymExpr) -> (usize, bool) {
         let births = Births::new(graph);
         let born = |symbol: &SymbolId| births.kind(*symbol) != BirthKind::Input;
@@ -146,7 +151,7 @@ impl<'m> Suggester<'m> {
         )
     }
 
-    /// The input symbols that an expression depends on.
+    /// The input symbols that an expression depends on, and the symbols that must be equal.
     pub(super) fn roots(&self, expr: &SymExpr) -> Roots {
         let mut roots = Roots::default();
         let mut seen: BTreeSet<SymbolId> = BTreeSet::new();
@@ -163,7 +168,7 @@ impl<'m> Suggester<'m> {
                 Birth::Equal(pair) | Birth::Broadcast(pair) => {
                     let [a, b] = pair.as_ref();
                     roots.equal.extend(a.as_symbol().zip(b.as_symbol()).map(|(a, b)| [a, b]));
-                    // If `a` and `b` are equal, the merged symbol equals them.
+                    // The merged symbol equals `a` if `a` and `b` are equal.
                     roots.equal.extend(a.as_symbol().map(|a| [symbol, a]));
                     todo.extend(pair.iter().flat_map(SymExpr::symbols));
                 }
@@ -191,7 +196,7 @@ impl<'m> Suggester<'m> {
         exprs.flat_map(|expr| expr.symbols()).collect()
     }
 
-    /// Unifies input symbols that must be equal.
+    /// Replaces input symbols that must be equal by one symbol.
     pub(super) fn equated(&self, roots: &Roots) -> Change {
         let mut class: BTreeMap<SymbolId, SymbolId> = BTreeMap::new();
         let find = |class: &BTreeMap<SymbolId, SymbolId>, mut symbol: SymbolId| {
@@ -203,7 +208,7 @@ impl<'m> Suggester<'m> {
         for [a, b] in &roots.equal {
             let [a, b] = [*a, *b].map(|symbol| find(&class, symbol));
             if a != b {
-                // Keeps the earlier symbol, because input symbols precede all others.
+                // Keeps the earlier symbol, because input symbols precede all other symbols.
                 class.insert(a.max(b), a.min(b));
             }
         }
@@ -214,7 +219,7 @@ impl<'m> Suggester<'m> {
         Change { renamed: renamed.collect(), ..Change::default() }
     }
 
-    /// A change that also restricts the intervals of all input symbols.
+    /// Extends a change by new bounds for all input symbols that it does not replace.
     pub(super) fn with_intervals(
         &self,
         base: &Change,
@@ -231,8 +236,8 @@ impl<'m> Suggester<'m> {
         change
     }
 
-    /// Infers the model with changed input shapes. `None` if this causes new errors, or if the part is not
-    /// known any better.
+    /// Infers the model with changed input shapes. Returns the suggestion and its score; `None` if the shapes
+    /// do not fit the model or inference fails.
     fn tried(&self, change: &Change, of: ValuePart) -> Option<(Suggestion, (usize, bool))> {
         let shape = self.spec(change)?;
         let mut model = self.model.clone();
@@ -247,7 +252,7 @@ impl<'m> Suggester<'m> {
         Some((Suggestion { shape, gives }, score))
     }
 
-    /// The change as a specification of input shapes.
+    /// The change in the syntax of [`Model::reshape`]; `None` if it changes no input.
     pub(super) fn spec(&self, change: &Change) -> Option<String> {
         let changed: BTreeSet<SymbolId> = change
             .renamed
@@ -273,8 +278,8 @@ impl<'m> Suggester<'m> {
         (!items.is_empty()).then(|| items.join(","))
     }
 
-    /// A dim of an input, as text in the specification of a shape. A named symbol has its interval where it is
-    /// used first.
+    /// The text of an input dim in the syntax of [`Model::reshape`]. The first use of a named symbol declares
+    /// its interval.
     fn dim(&self, dim: &SymExpr, change: &Change, declared: &mut BTreeSet<SymbolId>) -> String {
         let symbols = self.graph.symbols();
         let Some(symbol) = dim.as_symbol() else { return symbols.display(dim).to_string() };

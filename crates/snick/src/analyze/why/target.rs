@@ -1,4 +1,4 @@
-//! The target of a question: `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`.
+//! The part of a model to explain, written as `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`.
 
 use snick_ir::{Graph, NodeId, Part, Value, ValuePart, did_you_mean};
 
@@ -21,9 +21,10 @@ use crate::{Error, Model};
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Target {
-    /// The output that is asked about.
+    /// The output to explain.
     pub value: Value,
-    /// The axis. `None` means all sizes, or for a scalar or vector with known elements, the elements.
+    /// The axis to explain. `None` stands for all elements of a scalar or vector with known elements, and for
+    /// all sizes of any other value.
     pub axis: Option<usize>,
 }
 
@@ -43,15 +44,16 @@ impl Target {
 }
 
 impl Model {
-    /// Finds the output named by `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`, where `LAYER` may be a layer
-    /// name or a tensor name. Ports are numbered as in the file. Without a port, or with port 0 if no output
-    /// has this number, returns the first output.
+    /// Finds the output named by `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`, where `LAYER` is the name of a
+    /// layer or a tensor. Ports are numbered as in the file. Without a port, returns the first output of the
+    /// layer. Port 0 also means the first output if the file gives no output the number 0. A tensor can be
+    /// followed by just an axis.
     ///
     /// # Errors
-    /// [`Error::NoOutput`] with a suggestion.
+    /// [`Error::NoOutput`], with a suggestion, if there is no such output.
     pub fn target(&self, text: &str) -> Result<Target, Error> {
         let graph = self.graph();
-        // Splits off numbers from the end, because a name may itself contain colons and numbers.
+        // Splits numbers off from the end, because a name may itself contain colons and numbers.
         let mut rest = text;
         let mut numbers: Vec<usize> = Vec::new();
         loop {
@@ -69,7 +71,7 @@ impl Model {
     }
 }
 
-/// The output of the layer or tensor with this name, for the given port and axis.
+/// The output of the layer or tensor with exactly this name, for the given port and axis.
 fn named(graph: &Graph, name: &str, numbers: &[usize]) -> Result<Option<Target>, Error> {
     let (value, axis) = match (graph.find(name), numbers) {
         (Some(node), []) => (output(graph, node, None)?, None),
@@ -77,7 +79,7 @@ fn named(graph: &Graph, name: &str, numbers: &[usize]) -> Result<Option<Target>,
         (Some(node), [port, axis, ..]) => (output(graph, node, Some(*port))?, Some(*axis)),
         (None, _) => match (graph.find_tensor(name), numbers) {
             (Some(value), []) => (value, None),
-            // A tensor is a single value, so a single number is an axis. Its only port is 0.
+            // A tensor is a single value with port 0, so a single number is an axis.
             (Some(value), [axis] | [0, axis]) => (value, Some(*axis)),
             _ => return Ok(None),
         },
@@ -96,7 +98,7 @@ fn output(graph: &Graph, id: NodeId, port: Option<usize>) -> Result<Value, Error
     let (node, inputs) = (graph.node(id), graph.inputs(id).len());
     let ids: Vec<usize> = (0..node.outs().len()).map(|i| node.output_id(i, inputs) as usize).collect();
     let at = match port {
-        // Few files number an output 0, so if this one does not, 0 means the first output.
+        // Few files give an output the number 0. In all other files, port 0 means the first output.
         Some(port) => ids.iter().position(|&id| id == port).or((port == 0 && !ids.is_empty()).then_some(0)),
         None => Some(0).filter(|_| !ids.is_empty()),
     };
@@ -125,7 +127,7 @@ pub(super) fn no_part(graph: &Graph, of: ValuePart) -> Error {
     }
 }
 
-/// `; did you mean ...?`
+/// The end of an error message: the most similar layer name, or how to list all layers.
 fn suggestion(graph: &Graph, name: &str) -> String {
     let layers = graph.ids().map(|id| graph.node(id).name());
     let tensors = graph.ids().flat_map(|id| graph.node(id).outs()).flat_map(|out| out.names());

@@ -8,7 +8,7 @@ use snick_ir::text::Escaped;
 
 use super::{Place, Role, Suggestion, Why, WhyNode};
 
-/// Explanations as one text. A subtree that occurs again is not repeated.
+/// Displays several explanations as one text. Repeated subtrees are printed only once.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"T\"}\n  \
@@ -30,7 +30,7 @@ impl fmt::Display for WhyText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut drawn = Drawn::default();
         for (number, why) in self.0.iter().enumerate() {
-            // Answers of one line form a list.
+            // No blank line separates one-line explanations, so that they form a list.
             if number > 0 && !(why.is_line() && self.0[number - 1].is_line()) {
                 writeln!(f)?;
             }
@@ -52,11 +52,11 @@ impl fmt::Display for WhyNode {
     }
 }
 
-/// The subtrees that were already drawn, by place and expression.
+/// The subtrees that have already been printed, identified by place and expression.
 type Drawn<'w> = HashSet<(&'w Place, &'w str)>;
 
 impl Why {
-    /// Whether one line explains the part: it is constant, or an input declares it.
+    /// Whether one line explains the part, because the part is constant or declared by an input.
     fn is_line(&self) -> bool {
         let is_declared = matches!(self.tree.role, Role::Input | Role::Constant);
         is_declared && self.tree.from.is_empty() && self.suggestions.is_empty()
@@ -90,7 +90,7 @@ impl Why {
 }
 
 impl WhyNode {
-    /// The layer, the part of its output, its location, and its role.
+    /// The layer, the axis or element of its output, the location, and the role.
     fn origin(&self) -> String {
         let place = &self.place;
         let mut line = format!("{} {}", place.op, place.layer);
@@ -110,8 +110,7 @@ impl WhyNode {
         line
     }
 
-    /// Prints the node with the prefix `first` on its own line and the prefix `rest` on the lines of its
-    /// children.
+    /// Prints the node with the prefix `first`, and its reason and children with the prefix `rest`.
     fn draw<'w>(
         &'w self,
         f: &mut fmt::Formatter<'_>,

@@ -9,16 +9,16 @@ use super::super::BirthKind;
 use super::super::symbols::Births;
 use super::{Place, Role, Why, WhyNode, is_known};
 
-/// Maximum depth of a tree. A node at this depth directly lists the origins of its symbols.
+/// Maximum depth of a tree. At this depth, a node lists the origins of its symbols directly as leaves.
 const MAX_DEPTH: usize = 100;
 
-/// Maximum number of nodes with children in a tree.
+/// Maximum number of inner nodes of a tree.
 const MAX_COMPUTED: usize = 500;
 
-/// The reason given for values that a layer sets by itself.
+/// The reason of leaves whose number the layer determines independently of its inputs.
 const SET_BY_LAYER: &str = "the layer itself sets it";
 
-/// Builds trees of one graph.
+/// Builds the trees that explain the sizes and elements of one graph.
 pub(crate) struct Tracer<'g> {
     graph: &'g Graph,
     births: Births<'g>,
@@ -32,7 +32,7 @@ impl<'g> Tracer<'g> {
         Self { graph, births, dependencies, computed: 0 }
     }
 
-    /// Explains a part, which the value must have.
+    /// Explains a part. The value must have this part.
     pub(super) fn why(&mut self, of: ValuePart) -> Why {
         let tree = self.tree(of);
         let expr = self.expr(of.value, of.part);
@@ -40,8 +40,9 @@ impl<'g> Tracer<'g> {
         Why { tree, target, known: is_known(self.graph, &expr, &self.births), suggestions: Vec::new() }
     }
 
-    /// The input parts of the same layer that a part of a value comes from: one part if the layer passes it
-    /// on, otherwise the parts that it is computed from. Empty for declared parts, constants and new symbols.
+    /// The inputs of the same layer, with their parts, that a part of an output comes from. This is one part
+    /// if the layer passes it on, otherwise all parts that it is computed from. The list is empty for
+    /// declared parts, constants and new symbols.
     #[cfg(feature = "view")]
     pub(crate) fn hop(&mut self, of: ValuePart) -> Vec<ValuePart> {
         let (value, part) = (of.value, of.part);
@@ -56,7 +57,7 @@ impl<'g> Tracer<'g> {
         sources.into_iter().map(|(value, part)| ValuePart::new(value, part)).collect()
     }
 
-    /// The tree of a part of a value.
+    /// The tree that explains a part of a value.
     pub(super) fn tree(&mut self, of: ValuePart) -> WhyNode {
         self.computed = 0;
         self.node(of.value, of.part, 1)
@@ -75,7 +76,7 @@ impl<'g> Tracer<'g> {
         self.fact(value).and_then(|fact| part.of(fact)).unwrap_or_else(|| SymExpr::from(0))
     }
 
-    /// The tree node for a part, starting at the layer that creates the part.
+    /// The tree for a part. Its root is the layer that creates the part.
     fn node(&mut self, value: Value, part: Part, depth: usize) -> WhyNode {
         let (value, part, inputs) = self.maker(value, part);
         let expr = self.expr(value, part);
@@ -107,8 +108,8 @@ impl<'g> Tracer<'g> {
         }
     }
 
-    /// Finds the layer that creates a part: moves up as long as the layer only passes on one part of its
-    /// inputs. Also returns the input parts that the layer computes the part from.
+    /// Finds the layer that creates a part: moves upstream as long as a layer only passes on a part of one of
+    /// its inputs. Also returns the input parts that the creating layer computes the part from.
     fn maker(&mut self, mut value: Value, mut part: Part) -> (Value, Part, Vec<(Value, Part)>) {
         let mut seen = HashSet::new();
         loop {
@@ -132,7 +133,7 @@ impl<'g> Tracer<'g> {
         expr.as_symbol().is_some_and(|symbol| self.births.node(symbol) == Some(node))
     }
 
-    /// The input part with the same symbolic expression, preferably on the same axis.
+    /// The input part with the same symbolic expression. Prefers the same axis of an input of the same rank.
     fn same_symbols(&self, value: Value, part: Part, expr: &SymExpr) -> Option<(Value, Part)> {
         if expr.as_const().is_some() {
             return None;
@@ -172,8 +173,8 @@ impl<'g> Tracer<'g> {
         let mut sources: Vec<(Value, Part)> = Vec::new();
         let mut missing: Vec<SymbolId> =
             wanted.into_iter().filter(|&symbol| self.births.node(symbol) != Some(value.node)).collect();
-        // First the parts that the layer computes with, then other input parts that contain one of the
-        // symbols.
+        // Known dependencies come first, then all other input parts. A part is listed only if it contains a
+        // symbol that no earlier part contains.
         let others = self.inputs(value.node).into_iter().filter_map(|input| Some((input, self.fact(input)?)));
         let others: Vec<_> =
             others.flat_map(|(input, fact)| Part::all(fact).map(move |part| (input, part))).collect();
@@ -188,8 +189,8 @@ impl<'g> Tracer<'g> {
         sources
     }
 
-    /// Input sizes that must equal an output size: those on the same axis, counted from the last, with the
-    /// same number.
+    /// The input sizes that an output size comes from if its dependencies are unknown: the sizes on the same
+    /// axis, counted from the last, that have the same number. Returns none for layers with bodies.
     fn equal_sizes(&self, value: Value, part: Part, expr: &SymExpr) -> Vec<(Value, Part)> {
         let (Part::Dim(axis), Some(fact)) = (part, self.fact(value)) else { return Vec::new() };
         let Some(from_end) = fact.shape().rank().and_then(|rank| rank.checked_sub(axis)) else {
@@ -206,7 +207,8 @@ impl<'g> Tracer<'g> {
         Vec::new()
     }
 
-    /// The leaf for a part; `None` if the part has children.
+    /// The leaf for a part that no input of its layer explains, such as a declared one; `None` for other
+    /// parts.
     fn leaf(&self, value: Value, part: Part, expr: &SymExpr) -> Option<WhyNode> {
         if self.is_birth(value.node, expr) {
             return expr.as_symbol().map(|symbol| WhyNode {
@@ -238,7 +240,7 @@ impl<'g> Tracer<'g> {
         }
     }
 
-    /// The leaf for a symbol, at the layer where it originates.
+    /// The leaf for a symbol, located at the layer where it originates.
     fn birth(&self, symbol: SymbolId) -> WhyNode {
         let born = self.births.describe(symbol);
         let role = match born.kind {
@@ -266,7 +268,7 @@ impl<'g> Tracer<'g> {
     }
 }
 
-/// Whether an expression contains a word.
+/// Whether an expression contains a word as a whole, such as the name of a symbol.
 fn mentions(expr: &str, word: &str) -> bool {
     expr.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word.trim_matches('`'))
 }

@@ -1,4 +1,4 @@
-//! The sizes of a model that have no upper bound, grouped by origin.
+//! Explains the sizes of a model that have no upper bound, grouped by origin.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,7 +21,7 @@ pub struct UnknownOrigin {
     pub layer: String,
     /// Its operation type.
     pub op: String,
-    /// Its place in the file.
+    /// The location of the layer in the file.
     #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
     /// The symbol; `None` if even the rank is unknown.
@@ -30,28 +30,28 @@ pub struct UnknownOrigin {
     /// The axis of the layer's output whose size is the symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<usize>,
-    /// Why the size is unknown.
+    /// The kind of reason why the size is unknown.
     pub kind: BirthKind,
     /// The reason in words; `None` if an input declares the symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The number of sizes that have no upper bound because of this origin. A value of unknown rank counts as
-    /// one.
+    /// The number of sizes in all layers that have no upper bound because of this origin. A value of unknown
+    /// rank counts as one size.
     pub dims: usize,
     /// The number of layers with such sizes.
     pub layers: usize,
     /// The number of outputs of the model with such sizes.
     pub outputs: usize,
-    /// Input shapes with which the size becomes known, or known more precisely, at this layer. Each was
-    /// confirmed by inference.
+    /// Input shapes that make the size known, or known more precisely, at this layer. Each was confirmed by
+    /// inference.
     #[serde(rename = "suggest")]
     pub suggestions: Vec<Suggestion>,
-    /// The size of the layer's output that the symbol stands for.
+    /// The output size of the layer that is this symbol.
     #[serde(skip)]
     size: Option<ValuePart>,
 }
 
-/// All sizes without an upper bound, excluding those in bodies.
+/// All sizes without an upper bound, except those in bodies.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -68,18 +68,18 @@ pub struct UnknownOrigin {
 pub struct Unknowns {
     /// The number of such sizes.
     pub dims: usize,
-    /// The origins, starting with the origin of most sizes. Each size is counted for one origin.
+    /// The origins, sorted by the number of sizes, largest first. Each size counts for one origin only.
     pub origins: Vec<UnknownOrigin>,
-    /// The input shapes that bound most of the sizes; `None` if no input shape bounds any.
+    /// Input shapes that bound as many of the sizes as possible; `None` if no tested input shape bounds any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
 }
 
-/// Identifies an origin.
+/// The cause of an unknown size, by which sizes are grouped.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
 enum Cause {
     Symbol(SymbolId),
-    /// The first layer with an unknown rank, or with an unknown size that contains no unknown symbol.
+    /// The first layer with an unknown rank, or a layer with an unbounded size whose symbols are all bounded.
     Layer(NodeId),
 }
 
@@ -126,7 +126,7 @@ impl Model {
         let origins =
             order.iter().filter_map(|cause| Some(origin(graph, &births, *cause, counts.get(cause)?)));
         let mut origins: Vec<UnknownOrigin> = origins.collect();
-        // The sort is stable: origins of equally many sizes stay in file order.
+        // The sort is stable: origins with equal numbers of sizes stay in the order of the file.
         origins.sort_by_key(|origin| std::cmp::Reverse(origin.dims));
         let mut suggester = Suggester::new(self);
         for origin in origins.iter_mut().take(MAX_ADVISED) {
@@ -141,8 +141,8 @@ impl Model {
     }
 }
 
-/// Why a size has no upper bound: the first unbounded symbol that originates inside the model, otherwise one
-/// that originates in an input.
+/// The cause if a size has no upper bound: its first unbounded symbol that originates inside the model,
+/// otherwise its first unbounded input symbol.
 fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Cause> {
     let symbols = graph.symbols();
     if symbols.interval(dim).has_upper() {
@@ -153,12 +153,12 @@ fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Ca
     Some(first.map_or(Cause::Layer(id), Cause::Symbol))
 }
 
-/// For each visited layer of unknown rank, the first layer that its unknown rank comes from.
+/// Caches, for layers of unknown rank, the most upstream layer that the unknown rank comes from.
 #[derive(Default)]
 struct Unranked(HashMap<NodeId, NodeId>);
 
 impl Unranked {
-    /// Follows unknown ranks upwards to the first layer that has one.
+    /// Follows inputs of unknown rank upstream to the first layer of unknown rank.
     fn first(&mut self, graph: &Graph, id: NodeId) -> NodeId {
         let is_unranked =
             |value: &Value| graph.fact(*value).is_some_and(|fact| fact.shape().rank().is_none());
@@ -169,7 +169,7 @@ impl Unranked {
             }
             way.push(at);
             match graph.inputs(at).into_iter().flatten().find(is_unranked) {
-                // In a graph with a cycle, no rank is known.
+                // The length limit stops the search in a graph with a cycle, where all ranks are unknown.
                 Some(value) if way.len() <= graph.len() => at = value.node,
                 _ => break at,
             }
