@@ -21,8 +21,8 @@ use snick_tensor::TensorError;
 /// assert_eq!(cause.kind(), std::io::ErrorKind::NotFound);
 /// ```
 ///
-/// `Debug` prints the same text, because `main` prints the errors it returns that way. The error of a layer
-/// can be matched through [`Diagnostic::error`].
+/// `Debug` prints the same text, so that a `main` that returns this error prints a readable message. For
+/// errors of layers, [`Diagnostic::error`] can be matched on.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -50,7 +50,7 @@ pub enum Error {
         #[source]
         error: std::io::Error,
     },
-    /// The extension of an output file names no format.
+    /// The extension of an output file belongs to no known format.
     #[error(
         "{}: unknown output format; the extension must be one of {}",
         path.display(), Format::described(Format::can_write)
@@ -64,7 +64,7 @@ pub enum Error {
     Shape {
         /// The specification as given.
         spec: String,
-        /// What is wrong with it.
+        /// The reason why the shape cannot be set.
         message: String,
     },
     /// No input of the model has this name.
@@ -78,7 +78,7 @@ pub enum Error {
     /// The model has no such layer, output or axis.
     #[error("{message}")]
     NoOutput {
-        /// What is missing, and what exists instead.
+        /// The missing part, and the parts that exist instead.
         message: String,
     },
     /// An input is given twice, possibly under two names.
@@ -89,12 +89,12 @@ pub enum Error {
         /// The second name.
         name: String,
     },
-    /// A folder holds no model, or several.
+    /// A folder contains no model or several models.
     #[error("{}: {message}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the folder contains.
+        /// A description of the contents of the folder.
         message: String,
     },
     /// The arguments of a module cannot be sharded over a mesh as requested.
@@ -108,7 +108,7 @@ pub enum Error {
     /// Declarations of custom ops cannot be read.
     #[error("{message}")]
     Ops {
-        /// What is wrong, and where.
+        /// The problem and its location.
         message: String,
     },
     /// The caller's progress function stopped the work.
@@ -120,7 +120,7 @@ pub enum Error {
     /// A limit was reached.
     #[error("the limit of {limit} is reached{}", if layer.is_empty() { String::new() } else { format!(" at layer `{layer}`") })]
     Limit {
-        /// The limit, such as `1000 layers` or `30 s`.
+        /// The limit that was reached, such as `1000 layers` or `30 s`.
         limit: String,
         /// The last finished layer; empty if there is none.
         layer: String,
@@ -180,7 +180,7 @@ impl From<&Error> for Code {
 }
 
 impl Error {
-    /// The text of the error's [`Code`], which stays the same when messages change.
+    /// The text of the error's [`Code`]. Messages may change between releases, but codes do not.
     pub fn code(&self) -> &'static str {
         Code::from(self).text()
     }

@@ -1,4 +1,5 @@
-//! Writes files atomically: a reader never sees a partial file, and a failure leaves nothing behind.
+//! Writes files atomically: a reader never sees a partial file, and a failure leaves no temporary files
+//! behind.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
@@ -24,11 +25,12 @@ pub fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()
     files.commit()
 }
 
-/// Files that are written together. Each is filled under a temporary name in its folder, and
-/// [`OutputFiles::commit`] renames all of them. Dropping the files without a commit leaves nothing behind.
+/// Files that are written together. The content of each file goes to a temporary file in the same folder, and
+/// [`OutputFiles::commit`] renames all of them. If the value is dropped without a commit, the temporary files
+/// are removed.
 ///
-/// Only regular files are replaced, with their permissions kept; read-only files are refused. Symbolic links
-/// are followed. Pipes and devices are written to.
+/// Only regular files are replaced, and they keep their permissions; read-only files are not replaced.
+/// Symbolic links are followed. Pipes and devices are written to directly.
 ///
 /// ```
 /// use std::io::Write;
@@ -58,7 +60,7 @@ enum Staged {
     Regular { temporary: PathBuf, target: PathBuf },
     /// Will be written to a pipe or a device.
     Stream { bytes: Vec<u8>, target: PathBuf },
-    /// An existing file that gets a second name.
+    /// A hard link to an existing file.
     Kept { old: PathBuf, target: PathBuf },
 }
 
@@ -134,14 +136,14 @@ impl Drop for OutputFiles {
     fn drop(&mut self) {
         for staged in &self.staged {
             if let Staged::Regular { temporary, .. } = staged {
-                // Fails for a file that was renamed; other errors cannot be reported from `drop`.
+                // Fails if the file was already renamed. Other errors cannot be reported from `drop`.
                 let _ = fs::remove_file(temporary);
             }
         }
     }
 }
 
-/// Gives a file a second name, so that its content survives when the first name is overwritten.
+/// Creates a hard link to a file, so that its content survives when the first name is overwritten.
 fn keep(old: &Path, target: &Path) -> io::Result<()> {
     let old = fs::canonicalize(old)?;
     // Copies the file where the file system has no hard links.
@@ -174,7 +176,7 @@ impl Files for OutputFiles {
 pub(crate) struct MemoryFiles(pub(crate) Vec<(PathBuf, Vec<u8>)>);
 
 impl Files for MemoryFiles {
-    /// Models of several formats may share a folder, so this returns a file name that no other format uses.
+    /// Returns a file name that no other format uses, because models of several formats may share a folder.
     fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error> {
         format.weights_files(model).next().ok_or_else(|| Error::Target { path: model.to_path_buf() })
     }
@@ -191,8 +193,8 @@ impl Files for MemoryFiles {
     }
 }
 
-/// The length of the file that `fill` writes. A buffer that grows would temporarily need twice the memory,
-/// which a browser may not have.
+/// The length of the file that `fill` writes. It is needed to allocate the buffer in advance: growing the
+/// buffer would temporarily take twice the memory, which a browser may not have.
 fn length(fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<usize> {
     let mut counted = Counter::default();
     fill(&mut counted)?;
@@ -230,7 +232,7 @@ impl Seek for Counter {
     }
 }
 
-/// Follows symbolic links; the last target need not exist.
+/// Follows symbolic links. The final target need not exist.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     // The same limit as in Linux.
     const MAX_LINKS: usize = 40;
@@ -245,7 +247,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Creates a temporary file in the folder of `target`, readable only by users who can read the old file.
+/// Creates a temporary file in the folder of `target`. Only users who can read the old file can read it.
 fn create_beside(target: &Path, old: Option<&fs::Metadata>) -> io::Result<(PathBuf, File)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,5 +1,5 @@
-//! Chooses sizes for dynamic dims, and elements for small integer inputs, that meet the conditions of the
-//! layers. Prefers small values, and an empty axis only if no other value works.
+//! Chooses sizes for dynamic dims, and elements for small integer inputs, that satisfy the conditions that
+//! layers impose on them. Prefers small values; an axis is empty only if no other size works.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,10 +9,10 @@ use snick_tensor::Tensor;
 
 use crate::index_demands::index_demands;
 
-/// How far above the smallest allowed value of a symbol to search.
+/// The search for the value of a symbol ends this far above the smallest allowed value.
 const MAX_EXCESS: i64 = 1 << 14;
 
-/// Maximum number of changes. Each change fixes at least one condition.
+/// Maximum number of changes to symbol values. Each change satisfies at least one more condition.
 const MAX_MOVES: usize = 256;
 
 /// Maximum number of conditions to evaluate. The search for a value evaluates a condition for every
@@ -28,8 +28,8 @@ pub(crate) struct Demands {
     found: Conditions,
     /// Symbols of the inputs, in order, with their possible values.
     symbols: Vec<(SymbolId, Interval)>,
-    /// Symbols of the first axis of inputs with several axes. It is usually a batch of any size, so other
-    /// symbols are changed first.
+    /// Symbols of the first axis of inputs with several axes. This axis is usually a batch, whose size is
+    /// arbitrary, so other symbols are changed first.
     outermost: HashSet<SymbolId>,
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Demands {
 pub(crate) enum Larger {
     /// All sizes, by this number.
     All(i64),
-    /// One size, by 1: the symbol at this position, counting outermost axes last.
+    /// One size, by 1. The number is the position of its symbol, where symbols of outermost axes come last.
     One(usize),
 }
 
 /// How to choose among several changes that fix a condition.
 #[derive(Copy, Clone)]
 struct Strategy {
-    /// Prefers the change that breaks the fewest other conditions over the one with the smallest value.
+    /// Prefers the change that breaks the fewest other conditions to the change with the smallest value.
     fewest_failures: bool,
     /// Changes outermost axes last.
     keeps_outermost: bool,
@@ -60,12 +60,12 @@ impl Strategy {
     ];
 }
 
-/// Values of symbols that meet the conditions as far as possible.
+/// Symbol values that satisfy as many conditions as possible.
 pub(crate) struct FittedSizes<'d> {
     demands: &'d Demands,
     /// A `BTreeMap`, because with hashing the many look-ups would take most of the search time.
     values: BTreeMap<SymbolId, i64>,
-    /// Symbols whose values the caller gave.
+    /// Symbols whose values are determined by inputs that the caller provides.
     fixed: HashSet<SymbolId>,
     larger: Larger,
     strategy: Strategy,
@@ -100,15 +100,15 @@ impl Demands {
         Self { graph, found, symbols, outermost }
     }
 
-    /// The symbol at this position, counting outermost axes last.
+    /// The symbol at this position, where symbols of outermost axes come last.
     fn symbol_at(&self, place: usize) -> Option<SymbolId> {
         let all = || self.symbols.iter().map(|(symbol, _)| *symbol);
         let inner = all().filter(|symbol| !self.outermost.contains(symbol));
         inner.chain(all().filter(|symbol| self.outermost.contains(symbol))).nth(place)
     }
 
-    /// Finds values that meet the conditions. `larger` selects values to make larger than necessary, if the
-    /// conditions allow it. The dims of `given` inputs are fixed.
+    /// Finds values that satisfy the conditions. `larger` selects sizes to make larger than necessary, if the
+    /// conditions allow it. The sizes of the `given` inputs are fixed.
     pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
         let strategies = Strategy::ALL.into_iter();
         let fitted = strategies.map(|strategy| self.fit_by(strategy, given, larger));
@@ -147,8 +147,8 @@ fn elements(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
     fact.and_then(|fact| fact.elements()).unwrap_or_default()
 }
 
-/// The condition that two broadcast dims are equal, because a mask usually covers all of its data. `None` for
-/// a constant dim: it is 1 or already forces equality.
+/// The condition that two broadcast dims are equal. It is tried in addition, because a mask usually has the
+/// same size as the data. `None` for a constant dim, which is either 1 or already forces equality.
 fn unstretched(condition: &Condition) -> Option<Condition> {
     match condition {
         Condition::Broadcast(a, b) if a.as_const().is_none() && b.as_const().is_none() => {
@@ -259,7 +259,7 @@ impl<'d> FittedSizes<'d> {
         condition.holds(|expr| self.value(expr))
     }
 
-    /// Changes values until every condition holds, or until no change fixes a condition that fails.
+    /// Changes values until every condition holds, or until no change satisfies a failing condition.
     fn mend(&mut self, conditions: &[&Condition]) {
         let mut hopeless = HashSet::new();
         let mut seen = HashSet::new();
@@ -314,9 +314,9 @@ impl<'d> FittedSizes<'d> {
         conditions.iter().filter(|condition| self.holds(condition) == Some(false)).take(limit).count()
     }
 
-    /// The new values that fix a condition and break the fewest other conditions. Either one symbol changes,
-    /// or several change to the same value, such as the height and width of an image. `None` if all such
-    /// values lead to states in `seen`.
+    /// The new values that satisfy a condition and break the fewest other conditions. Either one symbol
+    /// changes, or several symbols change to the same value, such as the height and width of an image. `None`
+    /// if all such values lead to states in `seen`.
     fn best_move(
         &mut self,
         condition: &Condition,
@@ -340,8 +340,8 @@ impl<'d> FittedSizes<'d> {
             let related: Vec<&Condition> = conditions.iter().filter(is_about).copied().collect();
             let before = self.failing(&related);
             let Some((failing, value)) = self.best_value(&group, condition, &related, seen) else { continue };
-            // Compares the increase in failures, because each group is related to a different number of
-            // conditions.
+            // Compares the increase in failing conditions rather than their number, because the groups of
+            // symbols occur in different numbers of conditions.
             let is_outermost = self.strategy.keeps_outermost
                 && group.iter().any(|symbol| self.demands.outermost.contains(symbol));
             let failing = if self.strategy.fewest_failures { failing } else { before };
@@ -353,8 +353,8 @@ impl<'d> FittedSizes<'d> {
         best.map(|(_, values)| values)
     }
 
-    /// The first value for a group of symbols that fixes a condition and breaks the fewest other conditions.
-    /// Also returns how many conditions then fail.
+    /// The first value for a group of symbols that satisfies a condition and breaks the fewest other
+    /// conditions. Also returns the number of conditions that then fail.
     fn best_value(
         &mut self,
         group: &[SymbolId],
@@ -370,7 +370,7 @@ impl<'d> FittedSizes<'d> {
             group.iter().map(|&symbol| (symbol, self.values[&symbol])).collect();
         let mut best: Option<(usize, i64)> = None;
         let mut compared = 0;
-        // An empty axis is the last resort.
+        // Tries 0 last: an axis should be empty only if no other size works.
         let least = within.lo().max(1).min(floor);
         for value in
             (floor..=end).chain((least..floor).rev()).chain((within.lo() <= 0 && floor > 0).then_some(0))

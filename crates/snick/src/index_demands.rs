@@ -1,5 +1,5 @@
-//! Conditions on computed indices: an axis must be longer than the largest index that follows from the sizes.
-//! For example, a mask must cover all positions of a Range.
+//! Conditions on computed indices: an axis must be longer than the largest index into it. For example, if a
+//! model looks up positions from a Range in a mask, the mask must cover all positions of the Range.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,11 @@ use snick_ir::{Condition, Graph, IntegerRole, NodeId, Op, OpTraits, Value};
 use snick_shape::SymExpr;
 use snick_tensor::kernels::BinaryOp;
 
-/// Maximum number of layers between the sizes and the indices.
+/// Maximum number of layers to look through between an index and the sizes that it depends on.
 const MAX_LAYERS: usize = 32;
 
-/// The conditions that axes are longer than the largest index into them. Skips indices with known elements.
+/// For each computed index, the condition that the axis is longer than the largest index. Skips indices with
+/// known elements.
 pub(crate) fn index_demands(graph: &Graph, roles: &[(NodeId, u32, IntegerRole)]) -> Vec<Condition> {
     let mut largest = LargestIntegers { graph, known: HashMap::new() };
     let demand = |(node, port, role): &(NodeId, u32, IntegerRole)| {
@@ -25,7 +26,7 @@ pub(crate) fn index_demands(graph: &Graph, roles: &[(NodeId, u32, IntegerRole)])
     roles.iter().filter_map(demand).collect()
 }
 
-/// The largest element of each nonnegative integer value, if it follows from sizes.
+/// The largest element of each nonnegative integer value, if it can be expressed in terms of sizes.
 struct LargestIntegers<'g> {
     graph: &'g Graph,
     known: HashMap<Value, Option<SymExpr>>,

@@ -41,8 +41,8 @@ impl InferOptions {
         Self { watch: self.watch.limits(limits) }
     }
 
-    /// Calls `progress` after each layer, including layers of bodies; `Break` stops the inference with
-    /// [`Error::Cancelled`].
+    /// Calls `progress` after each layer, including layers of bodies. If it returns `Break`, inference stops
+    /// with [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { watch: self.watch.progress(progress) }

@@ -1,4 +1,5 @@
-//! Candidates for the sizes and integers of random inputs. Only a run shows which of them a model accepts.
+//! Lists candidates for the sizes and integers of random inputs. Only a run shows which candidates a model
+//! accepts.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,8 @@ use snick_shape::{DimSpec, ShapeSpec};
 
 use crate::{DimPolicy, InputSpec};
 
-/// Policies for dynamic dims to try, in order. A model may require equal dims, or multiples of a stride.
+/// Policies for dynamic dims, in the order in which they are tried. A model may require equal dims or
+/// multiples of a stride.
 const SIZES: [DimPolicy; 14] = [
     DimPolicy::Fitting(0),
     DimPolicy::Fitting(1),
@@ -28,8 +30,8 @@ const SIZES: [DimPolicy; 14] = [
 /// Policies for models without dynamic dims. They differ only in the integers.
 const STATIC_SIZES: [DimPolicy; 2] = [DimPolicy::Fitting(0), DimPolicy::Smallest];
 
-/// Ranges of integers to try after the default range, because integers may be indices into short axes,
-/// padding or sizes.
+/// Ranges of integers to try after the default range. Small integers are needed if they are indices into
+/// short axes, padding or sizes.
 const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
 
 /// Maximum length of constants whose elements are tried as input sizes: a short constant may be the target
@@ -39,14 +41,16 @@ const MAX_SHAPE_LEN: usize = 8;
 /// Maximum element of a constant to try as an input size.
 const MAX_SIZE: usize = 4096;
 
-/// Maximum number of dims of constants to try as input sizes: weights show the number of channels.
+/// Maximum number of sizes of constants to try as input sizes. For example, the shape of weights shows the
+/// number of channels.
 const MAX_CONSTANT_SIZES: usize = 32;
 
-/// Maximum number of dims to try at one more than their smallest size, with all other dims at their smallest:
-/// a mask over past and present tokens is longer than either of the two sequences.
+/// Maximum number of dims to try at one more than their smallest size while all other dims have their
+/// smallest size. This fits, for example, a mask over past and present tokens, which is longer than either of
+/// the two sequences.
 const MAX_LONGER: usize = 32;
 
-/// Specifications to try, in order, until the model runs; the first is the default.
+/// The specifications to try, in order, until the model runs. The first is the default.
 pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
     let dynamic = dynamic_dims(graph);
     let sizes = if dynamic > 0 { &SIZES[..] } else { &STATIC_SIZES[..] };

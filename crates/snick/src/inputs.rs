@@ -143,8 +143,8 @@ fn the_only_input(graph: &Graph, item: &str) -> Result<NodeId, Error> {
     }
 }
 
-/// Splits a specification into items. Each ends at a `]` before a comma or the end, so names may contain
-/// commas and brackets.
+/// Splits a specification into items. An item ends at a `]` that is followed by a comma or by the end of the
+/// text, so names may contain commas and brackets.
 fn items(spec: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let mut rest = spec.trim();

@@ -13,17 +13,17 @@ const MAX_LAYERS: usize = 64;
 /// The roles of integers at input ports of layers.
 pub(crate) type Roles<'r> = HashMap<(NodeId, u32), &'r IntegerRole>;
 
-/// The role of the integers of an input.
+/// How layers use the integers of an input.
 #[derive(Clone, Debug)]
 pub(crate) enum InputRole {
-    /// Used as indices into axes of these sizes, after these changes.
+    /// Used as indices into axes of these sizes, after the changes by the layers in between.
     Indices(Vec<(Change, SymExpr)>),
-    /// Any other use; changes are ignored.
+    /// Any other use. Changes by the layers in between are ignored.
     Other(IntegerRole),
 }
 
-/// How layers change an integer before it is used: they multiply it by `factor`, then add a number from the
-/// range `added`.
+/// The effect of the layers between an input and the use of its integers: multiplication by `factor`, then
+/// addition of a number in the range `added`.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Change {
     factor: i64,
@@ -33,7 +33,7 @@ pub(crate) struct Change {
 impl Change {
     const NONE: Self = Self { factor: 1, added: (0, 0) };
 
-    /// The range of nonnegative integers that the change turns into indices below `size`.
+    /// The range of nonnegative integers that are valid indices (below `size`) after the change.
     fn range(self, size: i64) -> Option<(i64, i64)> {
         let least = 0i64.checked_sub(self.added.0)?.max(0);
         let most = size.checked_sub(1)?.checked_sub(self.added.1)?.checked_div(self.factor)?;
@@ -53,8 +53,8 @@ impl Change {
     }
 }
 
-/// The role of a Parameter's integers, which is the role of their first use. If they are first used as
-/// indices, all their uses as indices are collected.
+/// The role of the integers of a Parameter. This is the role of their first use. If they are first used as
+/// indices, all other uses as indices are collected, too.
 pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Option<InputRole> {
     let mut todo = VecDeque::from([(Value { node: parameter, port: 0 }, Change::NONE)]);
     let mut seen = HashSet::new();
@@ -78,8 +78,8 @@ pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Opt
     (!indices.is_empty()).then_some(InputRole::Indices(indices))
 }
 
-/// Extends a change by the effect of a layer. `None` if the layer does anything but copy the integers, add to
-/// them or multiply them.
+/// Extends a change by the effect of a layer. `None` unless the layer copies the integers, adds to them or
+/// multiplies them.
 fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<Change> {
     let node = graph.node(reader);
     let other = || {
@@ -105,8 +105,8 @@ fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<C
     }
 }
 
-/// Generates `count` integers of a role in row-major order, with `last` elements on the last axis. `value`
-/// evaluates sizes; the integers are between `least` and `most` if the role allows it.
+/// Generates `count` integers with a role in row-major order, for a last axis of length `last`. `value`
+/// evaluates sizes. The integers are between `least` and `most` if the role allows it.
 pub(crate) fn integers(
     role: &InputRole,
     count: usize,

@@ -34,29 +34,29 @@ impl LoadOptions {
         Self::default()
     }
 
-    /// Sets the weights file of a model in OpenVINO IR or text form; the file must exist. This option is an
-    /// error for other formats and for [`load_bytes`].
+    /// Sets the weights file of a model in OpenVINO IR or text form. The file must exist. For other formats,
+    /// and with [`load_bytes`], this option causes an error.
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { reader: self.reader.weights(path), ..self }
     }
 
-    /// Sets the name of an in-memory model in messages.
+    /// Sets the name that messages use for a model in memory.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Supplies the bytes of an external data file to an in-memory ONNX model. `location` is the name of the
-    /// file in the model: its path relative to the folder of the model.
+    /// Supplies the bytes of an external data file for an ONNX model in memory. `location` is the path of the
+    /// file as stored in the model, which is relative to the folder of the model.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn external(self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
         Self { reader: self.reader.external(location, bytes), ..self }
     }
 
-    /// Keeps these inputs of an ONNX model as inputs although they have default values: a run may supply
-    /// them, and they stay optional when the model is saved as ONNX. By default, such inputs become
+    /// Keeps these inputs of an ONNX model as inputs although they have default values. A run may supply
+    /// them, and they stay optional when the model is saved as ONNX. Without this option, such inputs become
     /// constants. [`Model::optional_inputs`] lists them.
     #[cfg(feature = "onnx")]
     #[must_use]
@@ -76,8 +76,8 @@ impl LoadOptions {
         Self { watch: self.watch.limits(limits), ..self }
     }
 
-    /// Calls `progress` after each layer, or after each node of an ONNX model; `Break` stops reading with
-    /// [`Error::Cancelled`].
+    /// Calls `progress` after each layer, or after each node of an ONNX model. If it returns `Break`, reading
+    /// stops with [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { watch: self.watch.progress(progress), ..self }
@@ -87,8 +87,8 @@ impl LoadOptions {
         self.reader.clone().watch(self.watch.clone())
     }
 
-    /// Fails if a layer cannot be read as the op that it names. By default such a layer stays opaque, and
-    /// [`Model::infer`] reports the error.
+    /// Fails if a layer cannot be read as the op that the file names. By default, such a layer becomes
+    /// opaque, and [`Model::infer`] reports the error.
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
@@ -102,8 +102,9 @@ impl LoadOptions {
     }
 }
 
-/// Reads a model in the [`Format`] of its extension, with weights from the `.bin` next to it. In a folder,
-/// reads `model.xml`, `openvino_model.xml`, `model.onnx`, or the only model.
+/// Reads a model in the [`Format`] of its extension, with weights from the `.bin` next to it. If the path is
+/// a folder, reads `model.xml`, `openvino_model.xml` or `model.onnx` in it; if it contains none of them,
+/// reads the only model in the folder.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("snick-load-{}", std::process::id()));
@@ -136,8 +137,8 @@ pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model,
     options.check(read.into())
 }
 
-/// Reads a model from memory; `weights` are the bytes of the `.bin` of a model in OpenVINO IR or text form.
-/// Opens no file.
+/// Reads a model from memory, without opening any file. `weights` is the content of the `.bin` file of a
+/// model in OpenVINO IR or text form.
 ///
 /// # Errors
 /// Same as [`load_with`].
@@ -161,10 +162,10 @@ pub fn parse(text: &str) -> Result<Model, Error> {
     Ok(snick_read::read_text(text, None, TEXT)?.into())
 }
 
-/// The name in messages for a text form that was parsed from memory.
+/// The name that messages use for a text form in memory.
 const TEXT: &str = "<text>";
 
-/// File names of models that have a folder to themselves, in order of preference.
+/// Standard names of model files in a folder of their own, in order of preference.
 const NAMES: [&str; 3] = ["model.xml", "openvino_model.xml", "model.onnx"];
 
 /// Finds `model.xml`, `openvino_model.xml` or `model.onnx` in a folder, in this order.

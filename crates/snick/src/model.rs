@@ -11,7 +11,8 @@ use snick_read::Read;
 
 use crate::{Error, InferOptions, Inference, inputs};
 
-/// A model and the errors from reading it. Clones share the graph until one of them changes.
+/// A model and the errors that occurred when it was read. Clones share the graph until one of them is
+/// changed.
 ///
 /// ```
 /// use snick::{ElementType, GraphBuilder, Model};
@@ -72,12 +73,12 @@ impl PartialEq for Model {
 }
 
 impl Model {
-    /// The graph. Its facts are only available after [`Model::infer`].
+    /// The graph. Facts (types, shapes and known elements) are only available after [`Model::infer`].
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The graph, for editing. Copies the graph first if a session or another model shares it. Call
+    /// The graph, for editing. If a session or another model shares the graph, copies it first. Call
     /// [`Model::infer`] again after a change.
     pub fn graph_mut(&mut self) -> &mut Graph {
         Arc::make_mut(&mut self.graph)
@@ -93,7 +94,7 @@ impl Model {
         Arc::unwrap_or_clone(self.graph)
     }
 
-    /// Errors of layers that could not be read and are therefore opaque in the graph.
+    /// The errors of layers that could not be read. Such layers are opaque in the graph.
     pub fn read_errors(&self) -> &[Located] {
         &self.errors
     }
@@ -108,7 +109,7 @@ impl Model {
         &self.missing
     }
 
-    /// The files the model was read from: the model, its weights, external data.
+    /// The files that the model was read from: the model itself, its weights and external data.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
@@ -123,8 +124,8 @@ impl Model {
     /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Call
     /// [`Model::infer`] afterwards.
     ///
-    /// A symbol gets bounds where it is a dimension by itself. The bounds also apply in expressions and in
-    /// other inputs. A symbol without bounds may be any size, including 0.
+    /// A symbol gets bounds where it is a dim on its own (`H=32..512`). The bounds also apply to expressions
+    /// that contain the symbol, and to other inputs. A symbol without bounds may be any size, including 0.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %past = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
@@ -146,8 +147,8 @@ impl Model {
         inputs::reshape(self.graph_mut(), spec)
     }
 
-    /// Infers element types, shapes and known values of all outputs. The result holds all errors, including
-    /// errors of reading.
+    /// Infers element types, shapes and known values of all outputs. The result contains all errors,
+    /// including the errors that occurred when the model was read.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"?\"}\n  \
@@ -187,23 +188,23 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// A body reads or assigns a variable. In that case the model is unchanged.
+    /// [`Error::Invalid`] if a body reads or assigns a variable. In that case the model is unchanged.
     pub fn make_stateless(&mut self) -> Result<Vec<State>, Error> {
         Ok(snick_pass::states::make_stateless(self.graph_mut()).map_err(|error| *error)?)
     }
 
-    /// The inverse of [`Model::make_stateless`]: an input named like a past state (`past_key_values.0.key`,
-    /// `past.v`) becomes a variable if its present state (`present.0.key`, `present.v`) is an output. Infers
-    /// the model.
+    /// The inverse of [`Model::make_stateless`]. An input named like a past state (`past_key_values.0.key`,
+    /// `past.v`) becomes a variable if the model has an output named like the matching present state
+    /// (`present.0.key`, `present.v`). Also infers the model.
     ///
     /// # Errors
-    /// A state has an unknown rank, or its element type has no zero to start from.
+    /// [`Error::Invalid`] if a state has an unknown rank, or an element type without a zero to start from.
     pub fn make_stateful(&mut self) -> Result<Vec<State>, Error> {
         Ok(snick_pass::states::make_stateful(self.graph_mut()).map_err(|error| *error)?)
     }
 
-    /// [`Model::infer`] with limits or progress reports. After an early stop, nothing is known about the
-    /// remaining layers.
+    /// [`Model::infer`] with limits or progress reports. If inference stops early, the remaining layers have
+    /// no facts.
     ///
     /// # Errors
     /// [`Error::Cancelled`], [`Error::Limit`].
@@ -269,12 +270,12 @@ impl Model {
         self.canonicalise_with(&RewriteOptions::new())
     }
 
-    /// [`Model::canonicalise`] with a limit on rewrites, or with a check of each rewrite.
+    /// [`Model::canonicalise`] with options, such as a limit on rewrites or a check of each rewrite.
     pub fn canonicalise_with(&mut self, options: &RewriteOptions) -> Report {
         snick_pass::canonicalise(self.graph_mut(), options)
     }
 
-    /// Lowers every slice-like layer of the inferred graph to `slice`, and changes nothing else.
+    /// Lowers every slice-like layer of the inferred graph to `slice`, without any other rewrite.
     pub fn lower_slices(&mut self) -> Report {
         snick_pass::lower_slices(self.graph_mut())
     }
@@ -304,8 +305,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a graph with a cycle; [`Error::Cancelled`] and [`Error::Limit`]: in that case
-    /// the model is valid, but only partly rewritten. Failures of rules are in the report.
+    /// [`Error::Invalid`] for a graph with a cycle. With [`Error::Cancelled`] and [`Error::Limit`], the model
+    /// is valid, but only partly rewritten. Failures of rules are in the report.
     pub fn apply(&mut self, passes: &[Pass], options: &RewriteOptions) -> Result<Report, Error> {
         self.graph.order()?;
         let report = snick_pass::apply(self.graph_mut(), passes, options);
@@ -315,7 +316,8 @@ impl Model {
         }
     }
 
-    /// Returns the text form, which suits snapshots and human readers. Weights are printed as digests.
+    /// Returns the text form, which is suitable for snapshots and human readers. Large constants are printed
+    /// as digests.
     pub fn to_text(&self) -> String {
         print(&self.graph, PrintOptions::default())
     }
@@ -359,7 +361,7 @@ impl Model {
 #[cfg(feature = "emit")]
 impl Model {
     /// Writes the inferred model in the [`Format`](crate::Format) of the file extension. In OpenVINO IR and
-    /// text form, large constants go to a `.bin` next to the model. A DirectML description contains only the
+    /// text form, large constants go to a `.bin` next to the model. A DirectML description can only contain
     /// slices, so the model must be canonical.
     ///
     /// ```
@@ -423,8 +425,12 @@ impl Model {
         snick_view::svg(&self.graph, options)
     }
 
-    /// Writes a StableHLO folder: `model.mlir`, in which constants of 1 KiB and more are arguments,
-    /// `manifest.json`, which locates the bytes of these constants, and `folded.bin` for folded constants.
+    /// Writes a StableHLO folder with these files:
+    ///
+    /// - `model.mlir`: the module; constants of 1 KiB and more are its arguments
+    /// - `manifest.json`: for each such argument, the file and the location of its bytes
+    /// - `folded.bin`: constants that folding computed
+    ///
     /// Weights stay in the files of the model.
     ///
     /// ```
@@ -443,8 +449,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] if StableHLO cannot express the model, [`Error::Shard`] for a mesh or rules that do
-    /// not fit, [`Error::Io`]. In that case nothing is written.
+    /// [`Error::Invalid`] if StableHLO cannot express the model, [`Error::Shard`] if the mesh or the rules do
+    /// not fit the arguments, [`Error::Io`]. In all cases nothing is written.
     pub fn save_stablehlo(
         &self,
         folder: impl AsRef<std::path::Path>,
@@ -453,8 +459,8 @@ impl Model {
         crate::stablehlo_folder::save(&self.graph, folder.as_ref(), options)
     }
 
-    /// Draws the model as SVG: layers from top to bottom, with symbolic shapes. For the extension `.dot`,
-    /// writes all layers for Graphviz.
+    /// Draws the model with its symbolic shapes as SVG, with layers from top to bottom. For the extension
+    /// `.dot`, writes a graph of all layers for Graphviz.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \

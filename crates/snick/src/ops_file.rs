@@ -1,4 +1,4 @@
-//! Custom ops declared in a file: shape rules without Rust.
+//! Custom ops whose shape rules are declared in a file instead of Rust code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,7 +31,7 @@ struct Declaration {
     outputs: Vec<Output>,
 }
 
-/// Dims, or dims and an element type.
+/// An output: its dims, or its dims and its element type.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Output {

@@ -25,7 +25,7 @@ use snick_tensor::Tensor;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Outputs(Vec<Output>);
 
-/// One output: its names, starting with the layer's, and its value.
+/// An output with its value and its names. The name of the layer comes first.
 #[derive(Clone, PartialEq, Debug)]
 struct Output {
     names: Vec<String>,
@@ -96,7 +96,7 @@ impl<'a> IntoIterator for &'a Outputs {
     }
 }
 
-/// The names of an output: its Result layer, then the tensor names of the value it returns.
+/// The names of an output: the name of its Result layer, then the tensor names of the value that it returns.
 pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     let mut names = vec![graph.node(result).name()];
     let value = graph.inputs(result).first().copied().flatten();
@@ -105,8 +105,8 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     names
 }
 
-/// The name by which users know an input or output: its first tensor name. If there is none, or if the layer
-/// name is also a tensor name, the layer name.
+/// The name by which users know an input or output. This is its first tensor name; or the layer name if there
+/// is no tensor name, or if the layer name is one of them.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
@@ -126,8 +126,8 @@ pub fn public_name(graph: &Graph, id: NodeId) -> &str {
     }
 }
 
-/// All names of the outputs with their values. A name that several outputs have refers to the first of them;
-/// layer names take precedence.
+/// All names of the outputs with their values. If several outputs have a name, it refers to the first of
+/// them; layer names take precedence over tensor names.
 pub fn named_outputs<'a, T>(graph: &'a Graph, values: &'a [T]) -> Vec<(&'a str, &'a T)> {
     let outputs = || graph.results().zip(values).map(|(id, value)| (output_names(graph, id), value));
     let layers = outputs().filter_map(|(names, value)| names.first().map(|&name| (name, value)));

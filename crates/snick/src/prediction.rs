@@ -1,5 +1,4 @@
-//! Predicts the memory and the errors of a run on given inputs: the sizes of all values follow from the sizes
-//! of the inputs.
+//! Predicts the memory and the errors of a run by inferring the model with the sizes of the inputs.
 
 use snick_ir::{Graph, Located, NodeId, Op};
 use snick_shape::{DimSpec, Interval, Shape, ShapeSpec};
@@ -26,10 +25,11 @@ use snick_tensor::{ElementType, Tensor};
 pub struct Prediction {
     /// The errors of layers that fail on inputs of these sizes. A run may fail in other layers, too.
     pub errors: Vec<Located>,
-    /// Total elements of the values that depend on inputs, excluding values whose size is only known at run
-    /// time.
+    /// The number of elements of all values that depend on inputs. Excludes values whose size is only known
+    /// at run time.
     pub elements: u64,
-    /// The largest number of bytes of these values that are alive at the same time, if no two share memory.
+    /// The largest number of bytes of these values that are alive at the same time, if no two values share
+    /// memory.
     pub peak_bytes: u64,
 }
 
@@ -39,7 +39,7 @@ impl Prediction {
         let mut graph = graph.clone();
         let parameters: Vec<_> = graph.parameters().collect();
         for (id, tensor) in parameters.into_iter().zip(inputs) {
-            // The run reports shapes that the Parameter does not allow.
+            // Ignores errors here: the run reports shapes that the Parameter does not allow.
             let _ = graph.set_parameter_shape(id, exactly(tensor.dims()));
         }
         let errors = snick_ir::infer(&mut graph);
@@ -55,7 +55,7 @@ fn exactly(dims: &[usize]) -> ShapeSpec {
 }
 
 /// The number of elements of all values that depend on inputs, and the largest number of bytes of these
-/// values that are alive at the same time. Excludes values that follow from constants, because they are the
+/// values that are alive at the same time. Excludes values computed from constants only, because they are the
 /// same for all inputs.
 fn sizes(graph: &Graph) -> (u64, u64) {
     let Ok(order) = graph.order() else { return (0, 0) };
@@ -101,7 +101,7 @@ fn outputs(graph: &Graph, id: NodeId) -> (u64, u64) {
     }
     let size = |shape: &Shape, element_type: ElementType| {
         let count = shape.as_static()?.iter().fold(1usize, |n, &size| n.saturating_mul(size));
-        // For an unknown element type, assumes the largest.
+        // For an unknown element type, assumes the largest one.
         let bytes = element_type.byte_len(count).unwrap_or_else(|| count.saturating_mul(8));
         Some((count as u64, bytes as u64))
     };

@@ -1,6 +1,6 @@
 //! Random inputs. The same seed and model give the same tensors on every machine.
 //!
-//! Each input has a random number generator of its own.
+//! Each input has its own random number generator.
 
 use std::collections::HashMap;
 
@@ -33,12 +33,12 @@ pub enum DimPolicy {
     /// The smallest allowed positive multiple of this number; if no multiple is allowed, the smallest allowed
     /// size.
     MultipleOf(usize),
-    /// Sizes that meet the conditions of the layers, see [`snick_ir::conditions`]: the smallest ones, plus
-    /// this number where allowed. Integers that a layer uses as indices, axes, lengths or shapes are chosen
-    /// to fit these sizes.
+    /// Sizes that satisfy the conditions of the layers (see [`snick_ir::conditions`]): the smallest such
+    /// sizes, plus this number where allowed. Integers that a layer uses as indices, axes, lengths or shapes
+    /// are chosen to fit these sizes.
     Fitting(usize),
-    /// Like `Fitting(0)`, but makes one dim longer by one if allowed. The number is the index of this dim
-    /// among the dynamic dims of all inputs, where outermost axes come last.
+    /// Like `Fitting(0)`, but makes one dim longer by 1 if allowed. The number is the index of this dim among
+    /// the dynamic dims of all inputs, where the dims of outermost axes come last.
     Longer(usize),
 }
 
@@ -78,9 +78,9 @@ const MAX_CHOSEN: usize = 1 << 24;
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Replaces each input of an inferred graph that is `None` by a random tensor: floats in [-1, 1), and
-/// integers in 0 to 3 unless `spec` says otherwise. A symbol has the same value in all inputs, including the
-/// provided ones.
+/// Replaces each input of an inferred graph that is `None` by a random tensor. Floats are in [-1, 1), and
+/// integers are between 0 and 3 unless `spec` says otherwise. A symbol has the same value in all inputs,
+/// including the provided ones.
 ///
 /// # Errors
 /// A tensor would be too large.
@@ -129,14 +129,14 @@ fn draw_fitting(
     if sizes.unmet() == 0 {
         return draw_sized(graph, given, seed, &sizes, range);
     }
-    // An empty axis is the last resort.
+    // Allows empty axes only if this satisfies more conditions.
     let all = Demands::of(graph, EmptyAxes::Allowed);
     let others = all.fit(&given, larger);
     let best = if others.unmet() < sizes.unmet() { &others } else { &sizes };
     draw_sized(graph, given, seed, best, range)
 }
 
-/// Refuses large sizes that were chosen; declared sizes may be large.
+/// Rejects inputs that are too large if their sizes were chosen here. Declared sizes may be large.
 fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located> {
     let declared = graph.node(id).outs().first().is_some_and(|out| out.fact.shape().is_static());
     if declared || dims.iter().fold(1usize, |n, &size| n.saturating_mul(size)) <= MAX_CHOSEN {
@@ -149,7 +149,7 @@ fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located
     )
 }
 
-/// Random inputs of these sizes.
+/// Generates random inputs of these sizes.
 fn draw_sized(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
@@ -178,7 +178,7 @@ fn draw_sized(
     drawn.collect()
 }
 
-/// Integers that suit the layers that use them; `None` if no use of them is known.
+/// Integers that are valid for the layers that use them; `None` if their use is unknown.
 fn fitting_integers(
     sizes: &FittedSizes,
     roles: &Roles,
@@ -219,7 +219,7 @@ struct Sizes<'g> {
     policy: DimPolicy,
     /// The values of symbols.
     values: HashMap<SymbolId, i64>,
-    /// Dims of provided inputs that are expressions with unknown symbols, and their sizes.
+    /// Dims of provided inputs that are expressions with unknown symbols, each with its actual size.
     equations: Vec<(SymExpr, i64)>,
 }
 

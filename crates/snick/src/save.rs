@@ -12,7 +12,7 @@ use snick_ir::{Format, Graph};
 use crate::Error;
 use crate::files::{Files, MemoryFiles, OutputFiles};
 
-/// Options for saving, by format.
+/// Options for saving. Each applies to one format.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -40,8 +40,8 @@ pub struct SaveOptions {
 }
 
 impl Default for SaveOptions {
-    /// For OpenVINO IR, the slice operation for which OpenVINO infers the most. For DirectML, the lowest
-    /// feature level that slices all element types.
+    /// For OpenVINO IR, the slice operation for which OpenVINO infers the most precise shapes. For DirectML,
+    /// the lowest feature level that can slice all element types.
     fn default() -> Self {
         Self {
             feature_level: FeatureLevel::V4_1,
@@ -76,7 +76,7 @@ impl SaveOptions {
     }
 }
 
-/// Writes the graph in the format of the file extension: all files or none.
+/// Writes the graph in the format of the file extension. Either all files are written or none.
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
     let mut files = OutputFiles::new();
     write(graph, path, options, &mut files)?;

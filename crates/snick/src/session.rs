@@ -39,8 +39,8 @@ impl RunOptions {
         Self::default()
     }
 
-    /// Runs on up to `count` threads, but no more than the machine has. The outputs do not depend on the
-    /// number of threads.
+    /// Runs on up to `count` threads, but on no more than the machine provides. The outputs do not depend on
+    /// the number of threads.
     #[must_use]
     pub fn threads(self, count: usize) -> Self {
         Self { threads: count, ..self }
@@ -58,16 +58,16 @@ impl RunOptions {
         Self { watch: self.watch.limits(limits), ..self }
     }
 
-    /// Calls `progress` after each layer; `Break` stops the run with [`Error::Cancelled`].
+    /// Calls `progress` after each layer. If it returns `Break`, the run stops with [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { watch: self.watch.progress(progress), ..self }
     }
 }
 
-/// A model prepared for any number of runs. The session plans its execution once, keeps the model's variables
-/// between runs, and owns its data. Several threads may run it at once, but runs of a model with variables
-/// wait for each other.
+/// A model prepared for any number of runs. The session plans the execution once, keeps the variables of the
+/// model between runs, and owns its data. Several threads may use it at the same time, but runs of a model
+/// with variables are serialised.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -178,7 +178,7 @@ impl Session {
         variables.iter().map(|(variable_id, value)| (variable_id.to_string(), value.clone())).collect()
     }
 
-    /// Sets the values of these variables, as if an earlier run had assigned them. Other variables keep their
+    /// Sets the values of these variables, as if a previous run had assigned them. Other variables keep their
     /// values.
     ///
     /// # Errors
@@ -234,7 +234,7 @@ impl Session {
                 None => ControlFlow::Continue(()),
             }
         });
-        // A run that was stopped after its last layer still has all outputs.
+        // A run that was stopped after its last layer still has all outputs, so it succeeds.
         match monitor.into_stopped().filter(|_| !outputs.errors.is_empty()) {
             Some(stopped) => Err(stopped.into()),
             None => Ok(Outputs::new(graph, outputs.complete().map_err(refused)?)),
@@ -242,8 +242,8 @@ impl Session {
     }
 }
 
-/// Converts the error of a layer. If a value is too large or the fuel is used up, the result is
-/// [`Error::Limit`].
+/// Converts the error of a layer. The result is [`Error::Limit`] if a value is too large or the fuel (the
+/// limit on computed elements) is used up.
 fn refused(error: Located) -> Error {
     match error.error.is_limit() {
         true if error.error.is_out_of_fuel() => {

@@ -12,16 +12,16 @@ use crate::Error;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SessionCheck {
-    /// Number of substitutes that were executed and matched the layers they replace.
+    /// The number of substitutes that were executed and agreed with the layers they replace.
     pub checked: usize,
     /// Number of substitutes that could not be executed.
     pub unchecked: usize,
-    /// Differences between the session and the layers, each with an input that shows it.
+    /// Differences between the session and the layers, each with inputs that reproduce it.
     pub failures: Vec<String>,
 }
 
-/// Executes every substitute in a session of an inferred graph, and the layers that it replaces, on sample
-/// inputs. Substitutes are folded constants, fused layers, packed weights, and convolutions on integers.
+/// Runs the optimised parts of a session against the layers that they replace, on sample inputs. These
+/// substitutes are folded constants, fused layers, packed weights, and convolutions on integers.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \

@@ -21,9 +21,9 @@ pub struct StableHloOptions {
     pub precision: Precision,
     /// Devices to shard the arguments over.
     pub mesh: Option<Mesh>,
-    /// The dims of arguments to shard; needs a mesh.
+    /// The rules that say which dims of arguments to shard. They need a mesh.
     pub shard: ShardRules,
-    /// Variables that became inputs and outputs; the manifest names them.
+    /// Variables that were converted to inputs and outputs. The manifest lists them.
     pub states: Vec<State>,
 }
 
@@ -55,7 +55,7 @@ impl StableHloOptions {
 /// The names of all files of a folder.
 pub const FILES: [&str; 3] = ["model.mlir", "manifest.json", FOLDED];
 
-/// Writes all files of the folder or none; creates the folder if needed.
+/// Writes either all files of the folder or none. Creates the folder if it does not exist.
 pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> Result<(), Error> {
     let mut module = stablehlo::module(graph, options.precision)?;
     if let Some(mesh) = &options.mesh {
@@ -70,7 +70,7 @@ pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> 
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
     let saved = fill(&module, folder);
     if saved.is_err() && is_new {
-        // If removing the folder fails, too, only the first error is reported.
+        // If the folder cannot be removed, only the first error is reported.
         let _ = fs::remove_dir(folder);
     }
     saved
@@ -127,7 +127,7 @@ fn relative(folder: &Path, file: &Path) -> io::Result<String> {
     Ok(parts.join("/"))
 }
 
-/// The path from a folder to a file, both absolute and with links resolved; `None` if they share no root.
+/// The path from a folder to a file; `None` if they share no root. Both must be absolute paths without links.
 fn relative_path(folder: &Path, file: &Path) -> Option<PathBuf> {
     let (folder, file): (Vec<Component>, Vec<Component>) =
         (folder.components().collect(), file.components().collect());

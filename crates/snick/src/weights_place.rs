@@ -1,10 +1,15 @@
-//! Chooses the file for the large constants of a model, and never overwrites the constants of another model.
+//! Chooses the file for the large constants of a model so that constants of other models are never
+//! overwritten.
 //!
-//! `m.xml` keeps its constants in `m.bin`. `m.snick` does so, too, unless `m.bin` belongs to another model.
-//! In that case, `m.snick` uses `m.snick.bin`. When `m.snick` is read, `m.snick.bin` takes precedence over
-//! `m.bin`, unless `m.snick.xml` exists and owns it. If `m.xml` or `m.snick.xml` is written next to an
-//! existing `m.snick` and needs its constants file, the constants of `m.snick` move to the other of these two
-//! files. If both are taken, nothing is written.
+//! The rules for the names of these files:
+//!
+//! - `m.xml` keeps its constants in `m.bin`.
+//! - `m.snick` also uses `m.bin`. If `m.bin` belongs to another model, it uses `m.snick.bin` instead.
+//! - When `m.snick` is read, `m.snick.bin` takes precedence over `m.bin`, unless `m.snick.xml` exists and
+//!   owns `m.snick.bin`.
+//! - If `m.xml` or `m.snick.xml` is written next to an existing `m.snick` that uses the same constants file,
+//!   the constants of `m.snick` move to the other of these two files. If both files are taken, nothing is
+//!   written.
 
 use std::fs;
 use std::io;
@@ -18,8 +23,8 @@ use crate::Error;
 /// The file for the constants of a model.
 pub(crate) struct WeightsPlace {
     pub path: PathBuf,
-    /// New names for the existing file at this path, so that the text forms that use it still find their
-    /// constants.
+    /// Further names for the existing file at this path. They are created before the file is replaced, so
+    /// that text forms that use it still find their constants.
     pub old: Vec<PathBuf>,
 }
 
@@ -62,8 +67,8 @@ impl WeightsPlace {
     }
 }
 
-/// The file to which [`Model::save`](crate::Model::save) would write large constants, even if the model has
-/// none.
+/// The file to which [`Model::save`](crate::Model::save) would write large constants. The model need not have
+/// any.
 ///
 /// ```
 /// use std::path::{Path, PathBuf};
@@ -90,8 +95,8 @@ fn belongs_to_ir(weights: &Path) -> bool {
     !Format::OpenVino.beside(weights).is_empty()
 }
 
-/// The text forms that may keep their constants in this file: `m.snick.snick` and `m.snick` for
-/// `m.snick.bin`.
+/// The text forms that may keep their constants in this file. For `m.snick.bin`, these are `m.snick.snick`
+/// and `m.snick`.
 fn texts(weights: &Path) -> impl Iterator<Item = PathBuf> {
     let own = weights.with_extension("");
     let is_own = own.extension().is_some_and(|extension| extension == Format::Text.extension());
@@ -99,7 +104,7 @@ fn texts(weights: &Path) -> impl Iterator<Item = PathBuf> {
     Format::Text.beside(weights).into_iter().chain(owners)
 }
 
-/// Whether a text form exists and keeps its constants in this file.
+/// Whether a text form exists and its constants are in this file.
 fn reads(text: &Path, weights: &Path) -> bool {
     text.is_file()
         && Format::Text.weights_of(text).as_deref() == Some(weights)
@@ -136,7 +141,8 @@ mod tests {
         }
     }
 
-    /// A model that adds `first`, `first + 1`, .. to its input: more values than the text form prints inline.
+    /// A model that adds the numbers from `first` to `first + 19` to its input: more than the text form
+    /// prints inline.
     fn model(first: u8) -> Model {
         let values: Vec<String> = (0..20).map(|i| (first + i).to_string()).collect();
         let text = |values: &[String]| {

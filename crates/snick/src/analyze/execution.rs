@@ -1,4 +1,4 @@
-//! Relates the layers of a model to the layers that a plug-in executed.
+//! Matches the layers of a model with the layers that a plug-in executed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,18 +34,18 @@ pub struct ExecutedLayer {
 }
 
 impl Execution {
-    /// Whether the execution graph belongs to the model: it has all inputs and outputs of the model.
+    /// Whether the execution graph was made from the model: it refers to all inputs and outputs of the model.
     pub fn is_of_the_model(&self) -> bool {
         self.missing_ends.is_empty()
     }
 
-    /// The time of all layers, in microseconds.
+    /// The total time of all layers in microseconds.
     pub fn microseconds(&self) -> u64 {
         self.layers.iter().filter_map(|layer| layer.time.microseconds).fold(0, u64::saturating_add)
     }
 }
 
-/// In the format of `diff --format json`.
+/// Serialized in the format of `diff --format json`.
 impl Serialize for Execution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -78,7 +78,7 @@ impl Serialize for ExecutedLayer {
     }
 }
 
-/// Relates a model to its execution graph, through the names of layers that the plug-in keeps. `None` unless
+/// Matches a model with its execution graph by the layer names that the plug-in records. `None` unless
 /// `executed` is an execution graph and `model` is not.
 ///
 /// ```

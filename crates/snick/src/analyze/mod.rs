@@ -1,6 +1,6 @@
 //! Analyses of a model: weights and their compression, states, times recorded in an execution graph, the cost
-//! of a run, and defects. Also compares two models, relates a model to the execution graph of a plug-in, and
-//! explains shapes by their symbols and by the trees of [`Model::why`](crate::Model::why).
+//! of a run, defects, and the origins of shapes ([`Model::why`](crate::Model::why)). Also compares two
+//! models, and matches a model with the execution graph of a plug-in.
 
 mod check;
 mod cost;

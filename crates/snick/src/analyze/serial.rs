@@ -6,7 +6,7 @@ use serde::Serializer;
 use snick_ir::Loc;
 use snick_shape::Interval;
 
-/// `12:3`
+/// Serialises a location, such as `12:3`.
 pub(super) fn loc<S: Serializer>(loc: &Loc, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(loc)
 }
@@ -16,7 +16,8 @@ pub(super) fn is_nowhere(loc: &Loc) -> bool {
     loc.line == 0
 }
 
-/// `1..8`, or `?`. An interval of elements without a lower bound starts at the smallest i64.
+/// Serialises an interval, such as `1..8` or `?`. If an interval of elements has no lower bound, the smallest
+/// i64 is written instead.
 pub(super) fn interval<S: Serializer>(interval: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
     match *interval {
         Interval::ANY => serializer.serialize_str("?"),
@@ -25,7 +26,7 @@ pub(super) fn interval<S: Serializer>(interval: &Interval, serializer: S) -> Res
     }
 }
 
-/// The text of a value.
+/// Serialises a value as its text form.
 pub(super) fn text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }

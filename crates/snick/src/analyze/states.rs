@@ -1,4 +1,4 @@
-//! The sizes of states, that is, the memory that the caches of a model need.
+//! The sizes of states, that is, the memory that the caches (variables) of a model need.
 
 use snick_ir::{Graph, Op};
 use snick_tensor::ElementType;
@@ -9,13 +9,13 @@ pub struct StateSize {
     /// The variable.
     #[serde(rename = "variable")]
     pub variable_id: String,
-    /// Type and shape: `f32[?,2,?,16]`.
+    /// The element type and shape, such as `f32[?,2,?,16]`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether the variable grows with the tokens.
+    /// Whether the size of the variable grows with the number of tokens.
     pub grows: bool,
-    /// Bytes for a batch of one. If one other axis is dynamic, bytes per token; if no other axis is, bytes in
-    /// total; `None` if several are.
+    /// The number of bytes for a batch of one: in total if no axis other than the batch is dynamic, per token
+    /// if one is. `None` if several are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
 }

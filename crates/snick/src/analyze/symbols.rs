@@ -1,4 +1,4 @@
-//! The symbols in the shapes of a model: where and why each of them originates.
+//! The symbols in the shapes of a model: their origins, and the reasons why they exist.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -9,18 +9,18 @@ use snick_shape::{Birth, Interval, SymExpr, SymbolId};
 
 use super::serial;
 
-/// Why a symbol exists.
+/// The reason why a symbol exists.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BirthKind {
-    /// Declared as dynamic by an input or a variable.
+    /// An input or a variable declares a dynamic dim.
     Input,
-    /// Depends on data that is only known at run time.
+    /// The size or element depends on data that is only known at run time.
     Data,
-    /// Is one of two sizes, or equal to both.
+    /// The symbol is one of two sizes, or equals both.
     Merged,
-    /// Follows from other symbols, but cannot be expressed in terms of them.
+    /// The symbol depends on other symbols, but snick cannot express it in terms of them.
     GivenUp,
 }
 
@@ -51,33 +51,33 @@ impl BirthKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Symbol {
-    /// Its name in shapes; unique across a model and its bodies.
+    /// The name of the symbol in shapes. It is unique across the model and its bodies.
     pub name: String,
-    /// All its possible values.
+    /// The interval that contains all possible values of the symbol.
     #[serde(serialize_with = "serial::interval")]
     pub interval: Interval,
-    /// Why it exists.
+    /// The reason why the symbol exists.
     pub kind: BirthKind,
     /// The layer where it originates.
     pub layer: String,
     /// The operation type of that layer.
     pub op: String,
-    /// The place of that layer in the file.
+    /// The location of that layer in the file.
     #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
-    /// The output port, as numbered in the file, whose shape or value contains the symbol.
+    /// The output port, numbered as in the file, whose shape or value contains the symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
     /// The axis of the output; `None` for an element of a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<usize>,
-    /// Why the symbol is not known more precisely; `None` if an input declares it.
+    /// The reason why the symbol is not known more precisely; `None` if an input declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Symbol {
-    /// The name and origin of the symbol: `s1: NonZero at (4:3), axis 1`.
+    /// The name and origin of the symbol, such as `s1: NonZero at (4:3), axis 1`.
     pub fn birth_place(&self) -> String {
         if self.op.is_empty() {
             return self.name.clone();
@@ -107,8 +107,8 @@ impl crate::Model {
         found.symbols
     }
 
-    /// All symbols that a text about the model mentions, and the symbols that the reasons of these symbols
-    /// mention. Call [`Model::infer`](crate::Model::infer) first.
+    /// All symbols that occur in a text about the model, and the symbols that their reasons mention. Call
+    /// [`Model::infer`](crate::Model::infer) first.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -138,7 +138,7 @@ struct Found {
     names: HashSet<String>,
 }
 
-/// A graph, and the graph that contains it as a body.
+/// A graph and, if it is a body, the scope of the graph that contains it.
 struct Scope<'s> {
     births: Births<'s>,
     /// The symbols of the graph by label.
@@ -184,8 +184,8 @@ impl Found {
         }
     }
 
-    /// Adds a symbol of a graph, and the symbols that its reason mentions. A symbol that originates outside a
-    /// body is described by the outer graph.
+    /// Adds a symbol of a graph, and the symbols that its reason mentions. If the symbol originates outside a
+    /// body, the outer graph describes it.
     fn add(&mut self, symbol: SymbolId, scope: &Scope) {
         let name = scope.births.graph.symbols().label(symbol).into_owned();
         if self.names.contains(&name) {
@@ -210,7 +210,7 @@ impl Found {
 pub(crate) struct Births<'g> {
     graph: &'g Graph,
     nodes: HashMap<u32, NodeId>,
-    /// Symbols that are the size of an output axis of the layer where they originate, with output and axis.
+    /// For each symbol that is the size of an output axis where it originates, the output and the axis.
     sizes: HashMap<SymbolId, (usize, usize)>,
 }
 
@@ -233,7 +233,7 @@ impl<'g> Births<'g> {
         Self { graph, nodes, sizes }
     }
 
-    /// The layer where a symbol originates, if it is in this graph.
+    /// The layer where a symbol originates; `None` if the symbol originates in an outer graph.
     pub(super) fn node(&self, symbol: SymbolId) -> Option<NodeId> {
         let symbols = self.graph.symbols();
         let is_own = !symbols.is_outer(symbol);
@@ -297,8 +297,8 @@ impl<'g> Births<'g> {
     }
 }
 
-/// The output and axis of a layer whose size contains a symbol; otherwise the output whose value contains the
-/// symbol, without an axis.
+/// The output and axis of a layer whose size contains a symbol. If there is none, the output whose known
+/// elements contain the symbol, without an axis.
 fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option<usize>)> {
     let outs = graph.node(id).outs();
     let facts = || outs.iter().map(|out| &out.fact).enumerate();
@@ -310,8 +310,8 @@ fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option
     dim.or_else(element)
 }
 
-/// The input data that a layer lacks, in words: a rank, or the elements of an input of rank 0 or 1. `None` if
-/// all of these are known.
+/// Describes the data that a layer would need to infer its output: the rank of an input, or the elements of
+/// an input of rank 0 or 1. `None` if all of these are known.
 pub(super) fn missing_data(graph: &Graph, id: NodeId) -> Option<String> {
     let mut unread = None;
     for value in graph.inputs(id).into_iter().flatten() {
@@ -327,7 +327,7 @@ pub(super) fn missing_data(graph: &Graph, id: NodeId) -> Option<String> {
     unread.map(|node| format!("the values of {} are known only in a run", described(graph, node)))
 }
 
-/// ``NonZero `at` (4:3)``
+/// A layer with its type and location, such as ``NonZero `at` (4:3)``.
 fn described(graph: &Graph, id: NodeId) -> String {
     let node = graph.node(id);
     match node.loc() {

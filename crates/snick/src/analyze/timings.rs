@@ -7,12 +7,12 @@ use snick_ir::{Graph, Op};
 pub struct LayerTime {
     /// Its name.
     pub layer: String,
-    /// The operation type, as named by the plug-in.
+    /// The type of the layer, as named by the plug-in.
     pub op: String,
     /// The time per run in microseconds; `None` if the layer was not executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microseconds: Option<u64>,
-    /// The kernel.
+    /// The name of the kernel that computed the layer.
     pub primitive: String,
     /// The layers of the original model that this layer computes.
     pub sources: Vec<String>,

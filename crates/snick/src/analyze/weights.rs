@@ -10,16 +10,16 @@ use snick_tensor::ElementType;
 
 use super::serial;
 
-/// The granularity of scales.
+/// How many weights share a scale.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Grouping {
-    /// No scale: the weights are used as they are.
+    /// There is no scale: the stored values are the weights.
     None,
-    /// One scale for all weights.
+    /// All weights share one scale.
     Tensor,
-    /// One scale per channel.
+    /// Each channel has its own scale.
     Channel,
-    /// One scale per group of this many weights.
+    /// Each group of this many weights has its own scale.
     Group(usize),
 }
 
@@ -34,13 +34,13 @@ impl fmt::Display for Grouping {
     }
 }
 
-/// The storage type and compression of weights. Weights of one kind are counted together.
+/// The storage type and compression of weights, by which weights are counted.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct WeightKind {
     /// The storage type.
     #[serde(rename = "type", serialize_with = "serial::text")]
     pub element_type: ElementType,
-    /// The granularity of scales.
+    /// How many weights share a scale.
     #[serde(rename = "scale", serialize_with = "serial::text")]
     pub grouping: Grouping,
 }
@@ -107,10 +107,11 @@ fn add(graph: &Graph, kinds: &mut BTreeMap<WeightKind, WeightsOf>) {
     }
 }
 
-/// The constants that a value is decompressed from; empty if the value depends on anything else, or on too
-/// many layers.
+/// The constants from which a value is decompressed; empty if the value depends on anything other than
+/// constants, or on too many layers.
 fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
-    /// More than any decompression needs: converted weights, a zero point, a scale, a Reshape and its target.
+    /// More layers than any decompression needs. A typical one has converted weights, a zero point, a scale,
+    /// and a Reshape with its target shape.
     const MAX_LAYERS: usize = 16;
     let (mut constants, mut todo, mut seen) = (Vec::new(), vec![value], 0);
     while let Some(id) = todo.pop() {
@@ -129,8 +130,8 @@ fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
     constants
 }
 
-/// The largest of the constants and the kind of its weights. `None` if it has fewer than two dims, or if it
-/// holds integers without a scale, such as indices.
+/// The largest of the constants, and the kind of its weights. `None` if this constant has fewer than two
+/// dims, or if it contains integers without a scale, such as indices.
 fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     let main = *constants.iter().max_by_key(|&&id| elements(graph, id))?;
     let scale = constants.iter().filter(|&&id| id != main).max_by_key(|&&id| elements(graph, id));
@@ -145,8 +146,8 @@ fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     Some((main, WeightKind { element_type, grouping }))
 }
 
-/// The granularity of scales of shape `scales` for this many weights. If one axis is longer than 1, each
-/// channel has a scale; if several are, each group has one.
+/// How many weights share a scale, if the scales have the shape `scales`. If exactly one axis is longer than
+/// 1, there is a scale for each channel; if several axes are, there is one for each group.
 fn grouping(weights: usize, scales: &[usize]) -> Grouping {
     let count: usize = scales.iter().fold(1, |n: usize, &d| n.saturating_mul(d));
     match scales.iter().filter(|&&dim| dim > 1).count() {

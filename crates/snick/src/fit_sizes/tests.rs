@@ -1,10 +1,10 @@
-//! Fits sizes and integers to small graphs that are typical of models.
+//! Fits sizes and integers to small graphs with patterns that are typical of models.
 
 use snick_ir::{infer, text};
 
 use crate::{DimPolicy, Prediction, draw_inputs};
 
-/// The dims drawn for each input of these layers, and the elements of integer inputs.
+/// The dims generated for each input of these layers, and the elements of integer inputs.
 fn drawn(layers: &str, dims: DimPolicy) -> Vec<(Vec<usize>, Vec<i64>)> {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);
@@ -47,7 +47,7 @@ fn an_image_fills_the_table_of_positions() {
     assert_eq!(sizes(&layers, DimPolicy::Fitting(0)), [[1, 3, 32, 32]]);
 }
 
-/// Rows that are reordered in groups of four, and masks of rows, as in the vision part of a language model.
+/// Rows that are reordered in groups of four, with masks of rows, as in the vision part of a language model.
 fn groups() -> String {
     f32s("rows", "?,6")
         + &f32s("mask", "1,?,?")
@@ -122,7 +122,7 @@ fn integers_that_are_a_shape_hold_the_elements() {
 
 #[test]
 fn the_search_for_sizes_ends() {
-    // No sizes meet these conditions: each change breaks a condition that another change fixes.
+    // No sizes satisfy all of these conditions: each change breaks a condition that another change satisfies.
     let cut = |i: usize| format!("%s{i}:2 = Split-1(%c{i}, %0) {{num_splits: 2}}\n");
     let join = |i: usize| format!("%c{i} = Concat-1(%x{i}, %x{}, %one) {{axis: 0}}\n", (i + 1) % 40);
     let layers: String = (0..40).map(|i| f32s(&format!("x{i}"), "?,1")).collect::<String>()

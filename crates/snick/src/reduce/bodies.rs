@@ -11,14 +11,14 @@ use snick_tensor::{ElementType, Tensor};
 use super::edit::{Edit, applied, is_computed, is_read, parameter_for};
 use super::{attributes, layers, shapes};
 
-/// Replaces the model by one of its bodies, whose Parameters get their inferred shapes.
+/// Replaces the model by one of its bodies. The Parameters of the body get their inferred shapes.
 pub(super) fn hoists(graph: &Graph) -> Vec<Vec<Edit>> {
     let bodies = graph.ids().flat_map(|id| graph.node(id).op().bodies());
     let model = |(_, body): (&str, &Graph)| {
         let mut model = body.clone();
         for id in body.parameters() {
             let shape = parameter_for(body, Value { node: id, port: 0 }).shape;
-            // Cannot fail: `id` is a Parameter of the body, and so of its copy.
+            // Cannot fail: `id` is a Parameter of the body, so it is also one of the copy.
             let _ = model.set_parameter_shape(id, shape);
         }
         vec![Edit::Become(Box::new(model))]
@@ -26,7 +26,7 @@ pub(super) fn hoists(graph: &Graph) -> Vec<Vec<Edit>> {
     bodies.map(model).collect()
 }
 
-/// Makes one change in one body, or removes one back edge.
+/// Edits that make one change in one body, or remove one back edge.
 pub(super) fn cuts(graph: &Graph) -> Vec<Vec<Edit>> {
     let mut edits = Vec::new();
     for id in graph.ids() {
@@ -77,7 +77,7 @@ fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
     body.ids().filter(|&id| is_computed(body.node(id).op())).filter_map(edit).collect()
 }
 
-/// A constant of zeros in the smallest nonempty shape that the fact allows.
+/// A constant of zeros with the smallest nonempty shape that the fact allows.
 fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
     /// Maximum number of elements: a larger constant would not make the model easier to read.
     const MAX_ELEMENTS: usize = 64;
@@ -91,8 +91,8 @@ fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
     (count <= MAX_ELEMENTS).then(|| Tensor::zeros(element_type, &dims).ok())?
 }
 
-/// The op with `body` in place of one of its bodies. Parameters and Results that no longer exist are removed
-/// from the port map.
+/// Replaces one of the bodies of an op by `body`. Removes Parameters and Results that no longer exist from
+/// the port map.
 fn with_body(graph: &Graph, id: NodeId, op: &SubGraph, at: usize, body: Graph) -> Option<Vec<Edit>> {
     let mut op = op.clone();
     let old = std::mem::replace(op.bodies.get_mut(at)?, body);
@@ -124,8 +124,9 @@ fn renumber(map: &mut PortMap, parameters: &[Option<usize>], results: &[Option<u
     Some(())
 }
 
-/// Removes outputs that are no longer in the port map, redirecting their readers to the first remaining
-/// output, and inputs that no body uses. `None` if no output remains.
+/// Removes unused ports. Outputs that are no longer in the port map are removed, and their readers are
+/// redirected to the first remaining output. Inputs that no body uses are removed, too. `None` if no output
+/// remains.
 fn without_unused_ports(graph: &Graph, id: NodeId, mut op: SubGraph) -> Option<Vec<Edit>> {
     let Op::SubGraph(old) = graph.node(id).op() else { return None };
     let has = |map: &PortMap, port| map.outputs.iter().any(|link| link.external == Some(port));

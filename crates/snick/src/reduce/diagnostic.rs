@@ -1,4 +1,4 @@
-//! Decides whether an error is of the same kind as another.
+//! Decides whether two errors are of the same kind.
 
 use std::mem::{Discriminant, discriminant};
 

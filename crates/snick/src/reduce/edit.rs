@@ -8,7 +8,7 @@ use snick_tensor::ElementType;
 /// One change of a graph.
 #[derive(Clone, Debug)]
 pub(super) enum Edit {
-    /// Removes a layer without readers.
+    /// Removes a layer that has no readers.
     Drop(NodeId),
     /// Replaces a layer by Parameters, one for each used output.
     Cut(NodeId),
@@ -35,7 +35,7 @@ pub(super) fn applied(graph: &Graph, edits: &[Edit]) -> Option<Graph> {
     for edit in edits {
         apply(&mut graph, edit);
     }
-    // The shapes declared at ports may no longer be right.
+    // The shapes that the file declares at ports may no longer be right.
     graph.forget_declared();
     (!graph.is_empty()).then_some(graph)
 }
@@ -66,7 +66,7 @@ fn apply(graph: &mut Graph, edit: &Edit) {
     }
 }
 
-/// Removes a layer if it has no readers, and then each of its inputs that lost its last reader.
+/// Removes a layer if it has no readers, then each of its producers that has lost its last reader, and so on.
 pub(super) fn remove(graph: &mut Graph, id: NodeId) {
     let mut todo = vec![id];
     while let Some(id) = todo.pop() {
@@ -124,7 +124,7 @@ fn bypass(graph: &mut Graph, id: NodeId, port: usize) {
     remove(graph, id);
 }
 
-/// Replaces a layer by one with another op and only some of its inputs and outputs.
+/// Replaces a layer by a layer with another op that has only some of the inputs and outputs.
 fn put(graph: &mut Graph, id: NodeId, op: Op, inputs: &[usize], outputs: Vec<u32>) {
     let Some(node) = graph.get(id) else { return };
     let mut node = node.to_node();
@@ -153,8 +153,8 @@ pub(super) fn is_leaf(op: &Op) -> bool {
     matches!(op, Op::Parameter(_) | Op::Const(_))
 }
 
-/// Whether a layer can be replaced by Parameters: it computes something or reads a variable, but does not
-/// write one.
+/// Whether a layer can be replaced by Parameters: it computes a value or reads a variable, but does not write
+/// a variable.
 pub(super) fn is_computed(op: &Op) -> bool {
     !is_leaf(op)
         && !matches!(op, Op::Result(_) | Op::Assign(_))

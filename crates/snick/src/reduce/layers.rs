@@ -5,10 +5,10 @@ use snick_ir::{Graph, NodeId, Op};
 
 use super::edit::{Edit, is_computed, is_leaf, is_read};
 
-/// Removes layers without readers, such as Results.
+/// Removes layers without readers. These include Results.
 pub(super) fn drops(graph: &Graph) -> Vec<Vec<Edit>> {
     let unread: Vec<NodeId> = graph.ids().filter(|&id| !is_read(graph, id)).collect();
-    // The model must keep a Result.
+    // The model must keep at least one Result.
     let results = graph.results().count();
     let can_go = |id: &NodeId| results > 1 || !matches!(graph.node(*id).op(), Op::Result(_));
     unread.into_iter().filter(can_go).map(|id| vec![Edit::Drop(id)]).collect()

@@ -1,11 +1,13 @@
-//! Reduces a model as long as it stays interesting, using delta debugging.
+//! Reduces a model as long as it stays interesting, that is, passes a test of the caller. Uses delta
+//! debugging.
 //!
 //! An [`Edit`] makes a model slightly smaller: it removes a layer, replaces it by Parameters, redirects
 //! readers, or shrinks shapes, attributes and bodies. `edit.rs` applies edits; `layers.rs`, `shapes.rs`,
-//! `attributes.rs` and `bodies.rs` list the possible edits of a model. The edits of one kind are tried all at
-//! once, then in halves, then one by one. Rounds over all kinds follow until no single edit keeps the model
-//! interesting, so the result is 1-minimal. Each accepted edit makes the model smaller as measured by
-//! [`Size`], so the loop terminates.
+//! `attributes.rs` and `bodies.rs` list the possible edits of a model.
+//!
+//! The edits of a kind are first tried all at once, then in halves, then one by one. This is repeated for all
+//! kinds until no single edit keeps the model interesting, so the result is 1-minimal. Each accepted edit
+//! makes the model smaller as measured by [`Size`], so the loop terminates.
 
 mod attributes;
 mod bodies;
@@ -27,7 +29,7 @@ pub use diagnostic::ErrorKind;
 use edit::{Edit, applied};
 use size::Size;
 
-/// Lists all edits of one kind for a model; each entry is applied as a whole.
+/// Lists all edits of one kind for a model. Each entry is a sequence of edits that are applied together.
 type Edits = fn(&Graph) -> Vec<Vec<Edit>>;
 
 /// All kinds of edits, starting with the kinds that remove the most.
@@ -52,13 +54,13 @@ pub struct Reduction {
     pub graph: Graph,
     /// Number of models tested.
     pub tests: usize,
-    /// Whether no single edit keeps a smaller model interesting; `false` if the limit on tests was reached
-    /// first.
+    /// Whether no single edit gives a smaller model that is still interesting. `false` if the limit on tests
+    /// was reached first.
     pub is_minimal: bool,
 }
 
-/// Reduces an inferred graph as long as `is_interesting` holds. It must hold for the graph itself, also
-/// receives the errors of inference, and is called at most `max_tests` times.
+/// Reduces an inferred graph as long as `is_interesting` holds for it. The function must hold for the graph
+/// itself. It receives a graph and the errors of its inference, and is called at most `max_tests` times.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,64\"}\n  \
@@ -113,7 +115,8 @@ impl Reducer<'_> {
         self.tests >= self.max_tests
     }
 
-    /// Tries the edits of a kind, first many at once, then fewer. Returns whether any edit was accepted.
+    /// Tries the edits of a kind, first many at once, then fewer at a time. Returns whether any edit was
+    /// accepted.
     fn try_all(&mut self, edits_of: Edits) -> bool {
         let mut edits = edits_of(&self.graph);
         let mut many = edits.len();
@@ -123,7 +126,7 @@ impl Reducer<'_> {
             while at < edits.len() && !self.is_over() {
                 let end = (at + many).min(edits.len());
                 if self.try_edits(&edits[at..end].concat()) {
-                    // Tries the same position again: the remaining edits moved up.
+                    // Tries the same position again, because the list of edits has changed.
                     edits = edits_of(&self.graph);
                     kept = true;
                 } else {

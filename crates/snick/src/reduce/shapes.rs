@@ -10,7 +10,7 @@ use snick_tensor::Tensor;
 
 use super::edit::Edit;
 
-/// Replaces a size everywhere at once, because equal sizes often must stay equal.
+/// Replaces a size wherever it occurs, because equal sizes often must stay equal.
 pub(super) fn common_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
     let mut sizes = BTreeSet::new();
     for id in graph.ids() {
@@ -52,7 +52,7 @@ fn resized(graph: &Graph, from: i64, to: i64) -> Vec<Edit> {
     graph.ids().filter_map(edit).collect()
 }
 
-/// Replaces or removes one axis of one Parameter or constant.
+/// Replaces the size of one axis of one Parameter or constant, or removes the axis.
 pub(super) fn single_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
     let mut edits = Vec::new();
     for id in graph.ids() {
@@ -69,9 +69,9 @@ pub(super) fn single_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
     edits.into_iter().map(|edit| vec![edit]).collect()
 }
 
-/// Smaller shapes: with fewer axes, smaller sizes, or static sizes.
+/// Smaller shapes: shapes with fewer axes, with smaller sizes, or with static instead of dynamic sizes.
 fn shapes(shape: &ShapeSpec) -> impl Iterator<Item = ShapeSpec> {
-    /// Candidates for an unknown rank have fewer axes than this.
+    /// The ranks to try for an unknown rank are below this number.
     const MAX_RANK: usize = 5;
     let dims = dims(shape).to_vec();
     let ranks = match shape {

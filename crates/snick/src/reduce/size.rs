@@ -3,7 +3,7 @@
 use snick_ir::{Graph, NodeRef, Op};
 use snick_shape::{DimSpec, ShapeSpec};
 
-/// Sizes compare field by field, in this order.
+/// Compared field by field, in this order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Size {
     /// Layers that compute something, including layers of bodies.
@@ -18,7 +18,7 @@ pub(super) struct Size {
     attributes: usize,
 }
 
-/// The cost of an axis of size 0. Each unit of size adds one.
+/// The base cost of an axis. The size of the axis is added.
 const AXIS: u64 = 2;
 /// The cost of a dynamic axis.
 const DYNAMIC_AXIS: u64 = 1 << 32;

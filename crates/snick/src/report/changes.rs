@@ -1,4 +1,4 @@
-//! The changes from one model to another, together with the report data of the other model.
+//! The changes from one model to another, with the report data of the other model.
 
 use serde::Serialize;
 use snick_ir::text::shortened;

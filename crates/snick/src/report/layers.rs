@@ -19,7 +19,7 @@ pub(super) struct NumberedGraph<'g> {
     /// The layer that contains the graph as a body, and the role of the body.
     pub owner: Option<(usize, &'g str)>,
     pub order: Vec<NodeId>,
-    /// The id of each layer, indexed by node.
+    /// The id of each layer, indexed by the index of its node.
     numbers: Vec<usize>,
 }
 
@@ -78,13 +78,13 @@ fn costs<'c>(numbers: &Numbers<'c>, layers: &'c [LayerCost]) -> Vec<Option<&'c L
         numbers.graphs.iter().flat_map(|numbered| numbered.order.iter().map(|&id| numbered.graph.node(id)));
     let cost = |node: snick_ir::NodeRef<'c>| {
         let layers = by_layer.get_mut(&(node.name(), node.op().type_name(), node.loc()))?;
-        // Layers that share name and location each get one of the costs.
+        // If several layers share a name and a location, each gets one of their costs.
         if layers.len() > 1 { layers.pop() } else { layers.first().copied() }
     };
     nodes.map(cost).collect()
 }
 
-/// The graphs and their layers, as serialised.
+/// The graphs and their layers, for serialisation.
 pub(super) struct Graphs<'m> {
     pub of: &'m Numbered<'m>,
     /// The names of layers whose inference failed.
@@ -99,7 +99,8 @@ impl Serialize for Graphs<'_> {
             owner: Option<usize>,
             #[serde(skip_serializing_if = "Option::is_none")]
             role: Option<&'m str>,
-            /// Groups of repeated scopes with equal structure, each in execution order.
+            /// Groups of scopes with equal structure, such as the blocks of a network. The scopes of a group
+            /// are in execution order.
             repeats: Vec<Vec<Text<String>>>,
             layers: Layers<'m>,
         }
@@ -140,14 +141,14 @@ struct Layer<'m> {
     loc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
-    /// The layer id and output of the source of each input.
+    /// For each input, the id of the layer that produces its value, and the output of that layer.
     inputs: Vec<Option<(usize, u32)>>,
     outputs: Vec<LayerOutput<'m>>,
     #[serde(serialize_with = "object", skip_serializing_if = "Vec::is_empty")]
     attributes: Vec<(Text<String>, Text<String>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     histogram: Option<Histogram>,
-    /// Number of multiply-accumulates, operations, and bytes.
+    /// The number of multiply-accumulates, operations, and output bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<[Expr; 3]>,
 }
@@ -193,7 +194,7 @@ impl<'m> Layers<'m> {
     }
 }
 
-/// How the viewer marks a layer; `None` for an ordinary one.
+/// The style in which the viewer shows a layer; `None` for an ordinary layer.
 fn kind(op: &Op, is_failed: bool) -> Option<&'static str> {
     Some(match op {
         _ if is_failed => "failed",

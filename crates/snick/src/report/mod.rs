@@ -1,7 +1,7 @@
 //! The report: a page that shows a model, and the data for the viewer on that page.
 //!
-//! Each file produces a part of the data. Together they form JSON of the schema `snick.view/1`, which
-//! `docs/src/pictures.md` describes; the viewer is in `crates/snick-view/assets`.
+//! Each file of this module produces a part of the data. Together the parts form JSON of the schema
+//! `snick.view/1`, which `docs/src/pictures.md` describes. The viewer is in `crates/snick-view/assets`.
 
 mod changes;
 mod layers;
@@ -62,10 +62,11 @@ impl<'m> ReportOptions<'m> {
 }
 
 impl Model {
-    /// A page that shows the inferred model: one HTML file that loads nothing else. See [`Model::report_data`].
+    /// A page that shows the inferred model. It is a single HTML file that loads no other files. See
+    /// [`Model::report_data`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] if models are compared and one has a cycle of layers.
+    /// [`Error::Invalid`] if models are compared and one of them has a cycle of layers.
     pub fn report(&self, options: &ReportOptions) -> Result<String, Error> {
         Ok(snick_view::page(&self.graph().name, &self.report_data(options)?))
     }
@@ -93,9 +94,9 @@ impl Model {
         write_file(path.as_ref(), |file| file.write_all(page.as_bytes()))
     }
 
-    /// The data of the page as JSON of the schema `snick.view/1`, for a custom page with or without the
-    /// viewer ([`viewer_script`](crate::viewer_script)). Control characters in texts from the model are
-    /// escaped.
+    /// The data of the page as JSON of the schema `snick.view/1`. It can be used in a custom page, with or
+    /// without the viewer ([`viewer_script`](crate::viewer_script)). Control characters in texts from the
+    /// model are escaped.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -125,8 +126,8 @@ impl Model {
     }
 }
 
-/// A model with the ids of its layers. It serialises to the report data of the model. Lists of layers and
-/// sizes are as long as the model, so they are generated while they are written.
+/// A model with the ids of its layers. It serialises to the report data of the model. The lists of layers and
+/// sizes are generated while they are written, because they can be as long as the model.
 struct Numbered<'m> {
     model: &'m Model,
     numbers: Numbers<'m>,
@@ -166,7 +167,7 @@ impl Serialize for Numbered<'_> {
     }
 }
 
-/// An expression, with the names of the symbols in its graph.
+/// An expression in the form that the viewer reads. Its text uses the names of the symbols in its graph.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Expr {
@@ -181,7 +182,7 @@ impl Expr {
         expr.as_const().map_or_else(text, Self::integer)
     }
 
-    /// An integer, or text if a floating-point number cannot represent it.
+    /// An integer; as text if a JavaScript number cannot represent it exactly.
     fn integer(number: i64) -> Self {
         match number.unsigned_abs() {
             0..=EXACT => Self::Integer(number),

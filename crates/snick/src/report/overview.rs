@@ -1,4 +1,4 @@
-//! The overview of a model: header, result of `check`, cost, unknown sizes.
+//! The overview of a model: its header, the result of `check`, its cost, and its unknown sizes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ struct Head<'m> {
     files: Vec<Text<Cow<'m, str>>>,
     #[serde(serialize_with = "texts")]
     notes: &'m [String],
-    /// Numbers of elements and bytes of constants, by element type.
+    /// The number of elements and the number of bytes of constants, by element type.
     #[serde(serialize_with = "object")]
     constants: Vec<(&'static str, [u64; 2])>,
 }
@@ -122,7 +122,7 @@ impl<'m> Overview<'m> {
 
 /// The format of the file, with its version.
 fn format(model: &Model) -> String {
-    // An in-memory model may also have a name with a file extension.
+    // For a model in memory, `source` may also be a name with a file extension.
     let path = model.files().first().map_or(Path::new(&model.graph().source), PathBuf::as_path);
     let format = Format::to_read(path);
     match (format, model.graph().ir_version) {
@@ -132,7 +132,8 @@ fn format(model: &Model) -> String {
     }
 }
 
-/// Numbers of elements and bytes of constants by element type, including constants in bodies.
+/// The number of elements and the number of bytes of constants, by element type. Includes constants in
+/// bodies.
 fn constants(graph: &Graph) -> Vec<(&'static str, [u64; 2])> {
     let mut types: BTreeMap<ElementType, [u64; 2]> = BTreeMap::new();
     let mut waiting = vec![graph];

@@ -1,4 +1,4 @@
-//! Slices and slice-like layers, with the primitives that they are lowered to.
+//! Slices and slice-like layers, with the primitives to which they are lowered.
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ struct Layer {
     layer: usize,
     numpy: Vec<String>,
     primitives: Vec<Primitive>,
-    /// Why there are no primitives.
+    /// The reason why the layer has no primitives.
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<&'static str>,
 }
@@ -26,7 +26,7 @@ struct Primitive {
     axes: Vec<SlicedAxis>,
 }
 
-/// An axis, with start, length and step.
+/// An axis, with the start, the length and the step of the slice.
 #[derive(Serialize)]
 struct SlicedAxis(usize, Option<Expr>, Option<Expr>, Option<Expr>);
 

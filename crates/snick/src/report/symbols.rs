@@ -25,7 +25,7 @@ struct Symbol {
     axis: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Text<String>>,
-    /// The rule that merges other expressions into this symbol.
+    /// The rule by which this symbol is merged from other expressions.
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'static str>,
     /// The expressions that the symbol is merged from.
@@ -41,8 +41,8 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
         let births = Births::new(numbered.graph);
         for symbol in occurring(numbered) {
             let symbols = numbered.graph.symbols();
-            // A symbol from the outer graph has the same name in a body, and was already written with the
-            // outer graph.
+            // In a body, a symbol from the outer graph has the same name as there. It was already written
+            // with the outer graph.
             let is_outer = symbols.is_outer(symbol) && numbered.owner.is_some();
             let found = births.describe(symbol);
             if is_outer || !names.insert(found.name.clone()) {

@@ -1,4 +1,5 @@
-//! The origin of each size, one layer at a time: the viewer follows these steps up to the inputs.
+//! The origin of each size, one layer at a time. The viewer follows these steps up to the inputs of the
+//! model.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,12 +10,13 @@ use snick_ir::{Graph, Part, ValuePart};
 use super::layers::{NumberedGraph, Numbers};
 use crate::analyze::why::tree::Tracer;
 
-/// Maximum number of input parts to try for a report. A step from a layer tries each size and known element
-/// of the inputs of the layer. Sizes that depend on symbols are traced first.
+/// Maximum number of input parts to try for a report. A step through a layer tries each size and each known
+/// element of the inputs of the layer. Sizes with symbols are traced first.
 const MOST_TRIED: usize = 300_000;
 
-/// Maps each part to the input parts that it comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an
-/// element. A part is missing if it comes from no other part, or if the limit was reached.
+/// Maps each part to the input parts that it comes from. The text of a part is `LAYER:OUTPUT:AXIS`, or
+/// `LAYER:OUTPUT:eINDEX` for an element. A part is missing if it comes from no other part, or if the limit
+/// was reached.
 pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
     let mut steps = serializer.serialize_map(None)?;
     let mut left = MOST_TRIED;
@@ -34,21 +36,22 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
                 let texts: Vec<String> = from.iter().map(|part| text(numbered, *part)).collect();
                 steps.serialize_entry(&text(numbered, of), &texts)?;
             }
-            // Continues with these parts before any others, to complete one trace before the limit.
+            // Follows these parts before any others, so that whole traces are completed before the limit is
+            // reached.
             from.into_iter().rev().for_each(|part| waiting.push_front(part));
         }
     }
     steps.end()
 }
 
-/// The cost of tracing a part one layer up: the number of parts of the layer's inputs, plus 1.
+/// The cost of tracing a part through one layer: the number of parts of the layer's inputs, plus 1.
 fn tried(graph: &Graph, of: ValuePart) -> usize {
     let inputs = graph.inputs(of.value.node).into_iter().flatten();
     let parts = inputs.filter_map(|value| graph.fact(value)).map(|fact| Part::all(fact).count());
     parts.fold(1, usize::saturating_add)
 }
 
-/// The sizes of all outputs of layers that compute: sizes with symbols, and constant sizes.
+/// The output sizes of all layers except constants: first the sizes with symbols, then the constant sizes.
 fn sizes(numbered: &NumberedGraph) -> (Vec<ValuePart>, Vec<ValuePart>) {
     let graph = numbered.graph;
     let nodes = numbered.order.iter().map(|&id| graph.node(id));

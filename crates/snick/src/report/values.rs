@@ -1,4 +1,4 @@
-//! Statistics of large constants. The page shows them because it contains no weights.
+//! Statistics of large constants, which the page shows in place of the weights.
 
 use serde::Serialize;
 use snick_ir::text::MOST_SHOWN;
@@ -34,7 +34,7 @@ impl Histogram {
         let elements = sampled(tensor)?;
         let mut bars = [0usize; BARS];
         for element in elements.iter().filter(|element| element.is_finite()) {
-            // Halved, so that the width of the range does not overflow.
+            // Divides by 2 first, so that the width of the range does not overflow.
             let place = if max > min { (element / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) } else { 0.0 };
             bars[((place * BARS as f64) as usize).min(BARS - 1)] += 1;
         }

@@ -1,4 +1,4 @@
-//! The leading terms of an amount, for texts without room for the whole formula.
+//! The leading terms of an amount, for displays without room for the whole formula.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct LeadingTerm {
     pub powers: Vec<(SymbolId, u32)>,
 }
 
-/// Terms are listed until they make up this share of the amount.
+/// Terms are listed until together they reach this share of the amount.
 const SHARE: f64 = 0.95;
 
 /// A term of the highest degree is listed if it exceeds this share of the amount.
@@ -42,10 +42,13 @@ const MAX_LISTED: usize = 4;
 const MAX_TERMS: usize = 1024;
 
 impl Amount {
-    /// The terms that dominate the amount near these values of symbols, largest first. Divisions are treated
-    /// as exact, and a minimum or maximum as the operand that it selects for these values. If `meaning`
-    /// returns an expression for a symbol, the expression replaces the symbol. `None` if a value is missing,
-    /// if an amount is divided by a symbol, or if there are too many terms.
+    /// The terms that dominate the amount for these values of symbols, largest first.
+    ///
+    /// - Divisions are treated as exact.
+    /// - A minimum or maximum is replaced by the operand that it selects for these values.
+    /// - A symbol is replaced by an expression if `meaning` returns one.
+    ///
+    /// `None` if a value is missing, if an amount is divided by a symbol, or if there are too many terms.
     pub fn leading_terms(
         &self,
         value: &dyn Fn(SymbolId) -> Option<i64>,
@@ -80,7 +83,8 @@ impl Amount {
     }
 }
 
-/// Coefficients by monomial; a monomial lists its symbols in ascending order, each as often as its exponent.
+/// Coefficients by monomial. A monomial lists its symbols in ascending order, each repeated as often as its
+/// exponent says.
 #[derive(Default, Clone)]
 struct Polynomial(BTreeMap<Vec<SymbolId>, f64>);
 
@@ -128,7 +132,7 @@ impl Polynomial {
     }
 }
 
-/// Folds an expression to a polynomial.
+/// Converts an expression to a polynomial.
 struct Folder<'v> {
     value: &'v dyn Fn(SymbolId) -> Option<i64>,
     meaning: &'v dyn Fn(SymbolId) -> Option<SymExpr>,
@@ -143,8 +147,8 @@ impl Folder<'_> {
         polynomial.0.iter().map(|(monomial, by)| Some(by * self.product(monomial)?)).sum()
     }
 
-    /// Orders two amounts by their value for the given sizes, greater first. If they are equal, a
-    /// non-constant amount comes first.
+    /// Orders two amounts by their values for the given sizes, largest first. Of two equal amounts, one with
+    /// symbols comes first.
     fn greater(&self, a: Polynomial, b: Polynomial) -> Option<[Polynomial; 2]> {
         let size = |of: &Polynomial| Some((self.value_of(of)?, of.as_constant().is_none()));
         Some(if size(&a)? >= size(&b)? { [a, b] } else { [b, a] })
@@ -226,7 +230,7 @@ mod tests {
         assert_eq!(leading(&["max(3*H,100)"], [1, 640, 1]).unwrap(), "3 H^1");
         assert_eq!(leading(&["max(3*H,100)"], [1, 2, 1]).unwrap(), "100");
         assert_eq!(leading(&["B*min(H,100)"], [1, 640, 1]).unwrap(), "100 B^1");
-        // A batch of one is as small as the constant, but grows.
+        // For a batch of one, both operands are 1. The symbol wins, because it grows with the batch.
         assert_eq!(leading(&["max(B,1)*H"], [1, 640, 1]).unwrap(), "1 B^1 H^1");
     }
 

@@ -1,4 +1,4 @@
-//! Amounts of a model and its bodies over a shared table of symbols.
+//! Amounts of a model and its bodies, expressed in a shared table of symbols.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use snick_tensor::ElementType;
 use super::Amount;
 use crate::analyze::symbols::{BirthKind, Symbol};
 
-/// The table of symbols, named as in shapes, and notes on the accuracy of the amounts.
+/// The shared table of symbols, named as in shapes, and notes on the accuracy of the amounts.
 #[derive(Default)]
 pub(super) struct Ledger {
     pub symbols: Symbols,
     pub notes: Vec<String>,
-    /// Symbols for amounts that occur in no shape.
+    /// Symbols for unknown amounts. They occur in no shape.
     pub unknowns: Vec<Symbol>,
-    /// The names of symbols of the model.
+    /// Names that new symbols must not use.
     taken: HashSet<String>,
 }
 
@@ -28,7 +28,8 @@ impl Ledger {
         ledger
     }
 
-    /// Reserves the names of a graph's symbols, because symbols of the same name are the same symbol.
+    /// Reserves the names of a graph's symbols. In the ledger, symbols with the same name are the same
+    /// symbol.
     fn take_names(&mut self, graph: &Graph) {
         let symbols = graph.symbols();
         self.taken.extend(symbols.ids().map(|symbol| symbols.label(symbol).trim_matches('`').to_string()));
@@ -61,7 +62,7 @@ impl Ledger {
         Amount { terms: vec![expr] }
     }
 
-    /// The product, or a new symbol if it is too large to write.
+    /// The product; a new symbol if the product is too large for an expression.
     pub fn product<'e>(&mut self, factors: impl IntoIterator<Item = &'e SymExpr>) -> SymExpr {
         let product = factors
             .into_iter()
@@ -97,7 +98,7 @@ impl Ledger {
         dims.iter().map(|dim| self.import(graph, dim)).collect()
     }
 
-    /// The product of sizes of a graph; a new symbol if it is too large to write.
+    /// The product of sizes of a graph; a new symbol if the product is too large for an expression.
     pub fn product_of(&mut self, graph: &Graph, sizes: &[SymExpr]) -> SymExpr {
         let sizes: Option<Vec<SymExpr>> = sizes.iter().map(|size| self.import(graph, size)).collect();
         match sizes {
@@ -106,7 +107,7 @@ impl Ledger {
         }
     }
 
-    /// A known element of a value.
+    /// The only element of a value, if it has exactly one and the element is known.
     pub fn element(&mut self, graph: &Graph, fact: &Fact) -> Option<SymExpr> {
         match fact.elements()?.as_slice() {
             [only] => self.import(graph, only),
@@ -125,7 +126,7 @@ impl Ledger {
     /// The bytes of a value of a layer in the given type.
     pub fn bytes(&mut self, graph: &Graph, id: NodeId, fact: &Fact, element_type: ElementType) -> SymExpr {
         let elements = self.elements(graph, id, fact);
-        // An unknown type may be the largest.
+        // An unknown type is counted like the largest type.
         let bits = i64::from(element_type.bit_width().unwrap_or(64));
         let whole = self.product([&elements, &SymExpr::from((bits + 7) / 8)]);
         if bits >= 8 {
@@ -149,7 +150,7 @@ impl Ledger {
     }
 }
 
-/// ``NonZero `at` ``
+/// A layer with its type, such as ``NonZero `at` ``.
 pub(super) fn described(graph: &Graph, id: NodeId) -> String {
     format!("{} `{}`", graph.node(id).op().type_name(), graph.node(id).name())
 }

@@ -1,6 +1,9 @@
-//! Peak memory of a run: which values are alive at the same time, by the rules of the interpreter. A value is
-//! freed after its last reader, a view shares the memory of its base, an element-wise layer overwrites its
-//! first input if nothing else reads it, and f16 and bf16 are computed in f32.
+//! Peak memory of a run. Determines which values are alive at the same time, by the rules of the interpreter:
+//!
+//! - a value is freed after its last reader
+//! - a view shares the memory of its base
+//! - an element-wise layer overwrites its first input if nothing else reads that input
+//! - f16 and bf16 are computed in f32
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,13 +14,13 @@ use snick_tensor::ElementType;
 use super::ledger::Ledger;
 use super::{Amount, scratch};
 
-/// Maximum number of moments, that is, steps of the run, in the expression of the peak.
+/// Maximum number of moments (steps of the run) whose memory appears in the expression of the peak.
 const MOST_MOMENTS: usize = 4;
 
 /// Sample sizes for comparing moments, relative to the smallest allowed size.
 const STEPS: [i64; 7] = [0, 1, 7, 31, 127, 511, 2047];
 
-/// Number of combinations of sizes to try.
+/// Number of combinations of sample sizes to try.
 const SAMPLES: usize = 24;
 
 /// Whether the outputs of a layer share the memory of its first input.
@@ -31,12 +34,12 @@ pub(super) fn is_view(graph: &Graph, id: NodeId) -> bool {
     given.map(computed_as) == made.map(computed_as)
 }
 
-/// The type in which a run holds values of a declared type.
+/// The type in which a run stores values of a declared type.
 fn computed_as(element_type: ElementType) -> ElementType {
     if element_type.is_half() { ElementType::F32 } else { element_type }
 }
 
-/// The bytes of the values that are alive at the worst moment, including bodies.
+/// The bytes of all values that are alive at the moment of the peak, including values in bodies.
 pub(super) fn peak(graph: &Graph, ledger: &mut Ledger) -> Amount {
     let mut run = Run::new(graph, ledger);
     for id in graph.order().unwrap_or_default() {
@@ -55,7 +58,7 @@ struct Buffer {
     sampled: Vec<u64>,
     /// The number of outstanding reads, including reads of views.
     reads: usize,
-    /// Whether it outlives the run.
+    /// Whether the buffer stays allocated until the run ends.
     pinned: bool,
     /// The step that allocates it.
     born: usize,
@@ -63,18 +66,18 @@ struct Buffer {
     freed: Option<usize>,
 }
 
-/// The location of a value.
+/// The memory that holds a value.
 #[derive(Copy, Clone)]
 struct Place {
     /// The buffer; `None` for inputs and constants, which do not belong to the run.
     buffer: Option<usize>,
     /// Whether the elements are contiguous.
     contiguous: bool,
-    /// Whether the value fills the buffer and has its type.
+    /// Whether the value fills the buffer and has the same type.
     whole: bool,
 }
 
-/// Simulates a run without values.
+/// Simulates a run, tracking only the sizes of values.
 struct Run<'g, 'l> {
     graph: &'g Graph,
     ledger: &'l mut Ledger,
@@ -176,7 +179,7 @@ impl<'g, 'l> Run<'g, 'l> {
         self.graph.node(id).outs().iter().any(|out| out.fact.element_type().is_half())
     }
 
-    /// Whether a layer returns views. Strided elements must be made contiguous before a Reshape.
+    /// Whether a layer returns views of its input. A Reshape copies elements that are not contiguous.
     fn is_shared(&self, id: NodeId, place: Place) -> bool {
         is_view(self.graph, id) && (place.contiguous || !matches!(self.graph.node(id).op(), Op::Reshape(_)))
     }
@@ -231,7 +234,7 @@ impl<'g, 'l> Run<'g, 'l> {
         own.into_iter().chain(bodies.into_iter().flat_map(|amount| amount.terms)).collect()
     }
 
-    /// Compares the current moment with the worst ones.
+    /// Updates the peaks if more memory is in use now.
     fn note(&mut self, inside: Vec<SymExpr>) {
         let mut now = self.alive.clone();
         for expr in &inside {
@@ -251,7 +254,7 @@ impl<'g, 'l> Run<'g, 'l> {
         }
     }
 
-    /// The worst moments as amounts, ordered by the number of samples in which they are the worst.
+    /// The memory of the peak steps, starting with the step that is the peak in most samples.
     fn moments(&self) -> Vec<Amount> {
         let wins = |step: usize| self.worst.iter().filter(|(_, at)| *at == step).count();
         let mut steps: Vec<(usize, &Vec<SymExpr>)> =
@@ -271,7 +274,8 @@ impl<'g, 'l> Run<'g, 'l> {
     }
 }
 
-/// Values of all symbols: first samples in which all are equally far above their minimum, then mixed ones.
+/// Sample values for all symbols. In the first samples, all symbols are equally far above their minimum; in
+/// the others, the distances differ.
 fn samples(ledger: &Ledger) -> Vec<HashMap<SymbolId, i64>> {
     let ids: Vec<SymbolId> = ledger.symbols.ids().collect();
     let count = if ids.is_empty() { 1 } else { SAMPLES };

@@ -24,7 +24,7 @@ use crate::{Error, Model};
 /// A count: a number, or an expression of symbols.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Amount {
-    /// The terms of a sum; several only if one expression cannot hold the sum.
+    /// The terms of a sum. There are several only if the sum is too large for one expression.
     terms: Vec<SymExpr>,
 }
 
@@ -40,7 +40,8 @@ impl Amount {
         self.terms.iter().try_fold(0u64, |sum, term| sum.checked_add(u64::try_from(term.as_const()?).ok()?))
     }
 
-    /// The amount as text over [`ModelCost::symbols`]. It serialises as a number if it contains no symbol.
+    /// Displays the amount with the symbols of [`ModelCost::symbols`]. It serialises as a number if it
+    /// contains no symbol.
     pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + Serialize + 'a {
         Shown { amount: self, symbols }
     }
@@ -87,7 +88,7 @@ pub struct LayerCost {
     pub name: String,
     /// Its operation type.
     pub op: String,
-    /// Its place in the file.
+    /// The location of the layer in the file.
     pub loc: Loc,
     /// Multiply-accumulates.
     pub macs: Amount,
@@ -116,20 +117,21 @@ pub struct LayerCost {
 pub struct ModelCost {
     /// The symbols of all amounts.
     pub symbols: Symbols,
-    /// The number of elements in constants, except integers of more than 8 bits, which usually are
+    /// The number of elements of all constants. Excludes integers of more than 8 bits, which usually are
     /// shapes and indices.
     pub parameters: u64,
     /// The bytes of all constants.
     pub weights_bytes: u64,
     /// Multiply-accumulates of matrix products, convolutions, recurrent layers and attention.
     pub macs: Amount,
-    /// Operations: two for each multiply-accumulate, one for each element of other computing layers.
+    /// Arithmetic operations: two for each multiply-accumulate, and one for each output element of other
+    /// layers that compute.
     pub flops: Amount,
     /// Bytes of all values that layers compute from the inputs; views count as zero.
     pub activation_bytes: Amount,
-    /// Elements of the same values, including views. A run completes with this much fuel
-    /// ([`Limits::fuel`](crate::Limits)); some runs need less, because layers that one step evaluates
-    /// together count once.
+    /// Elements of the same values, including views. A run with this much fuel
+    /// ([`Limits::fuel`](crate::Limits)) completes. Some runs need less, because several layers that are
+    /// fused into one step count once.
     pub fuel: Amount,
     /// Peak bytes of the values in memory, without inputs.
     pub peak_bytes: Amount,
@@ -143,7 +145,7 @@ pub struct ModelCost {
     pub notes: Vec<String>,
 }
 
-/// In the format of `cost --format json`.
+/// Serialized in the format of `cost --format json`.
 impl Serialize for ModelCost {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Layers<'c>(&'c ModelCost);
@@ -192,7 +194,7 @@ impl ModelCost {
         ]
     }
 
-    /// All symbols that a text about the costs mentions: symbols from [`Model::symbols_in`] and from
+    /// All symbols that occur in a text about the costs, from [`Model::symbols_in`] and
     /// [`ModelCost::unknowns`].
     pub fn symbols_in(&self, model: &Model, text: &str) -> Vec<Symbol> {
         let words: HashSet<&str> = words(text).collect();
@@ -238,7 +240,7 @@ impl Model {
     }
 }
 
-/// A count in progress.
+/// The costs counted so far.
 #[derive(Default)]
 struct Count {
     ledger: Ledger,
@@ -337,7 +339,8 @@ impl Count {
     }
 }
 
-/// The layers whose values differ between runs. Values that follow from constants are computed once.
+/// The layers whose values differ between runs. Values computed from constants only are excluded, because
+/// they are computed once.
 fn varying(graph: &Graph) -> HashSet<NodeId> {
     let mut found = HashSet::new();
     for id in graph.order().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! The scratch memory of layers.
+//! The scratch memory of layers, that is, the memory that they need only while they compute.
 
 use snick_ir::ops::nn::window::Windows;
 use snick_ir::{Graph, NodeId, Op};
@@ -6,7 +6,7 @@ use snick_shape::SymExpr;
 
 use super::ledger::Ledger;
 
-/// With at most this many windows, a convolution gathers a few at a time. Their memory is not counted.
+/// A convolution with at most this many windows gathers a few of them at a time. This memory is not counted.
 const FEW_WINDOWS: i64 = 8;
 
 /// With at most this many filters per channel, a depthwise convolution processes one channel at a time, and
@@ -19,7 +19,7 @@ const QUERIES: i64 = 96;
 /// Up to this many queries are computed together even without a mask.
 const FEW_QUERIES: i64 = 48;
 
-/// The bytes that a layer needs while it computes, without bodies. `packed` says whether its first input is
+/// The scratch memory of a layer in bytes, without its bodies. `packed` says whether its first input is
 /// contiguous.
 pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -> Option<SymExpr> {
     let node = graph.node(id);

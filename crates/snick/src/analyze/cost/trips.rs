@@ -8,8 +8,8 @@ use snick_shape::SymExpr;
 use super::ledger::{Ledger, described};
 use crate::analyze::symbols::BirthKind;
 
-/// How often the bodies of a layer run: the iterations of a loop, or 1 for an If, whose branches are both
-/// counted.
+/// How often the bodies of a layer run: the number of iterations of a loop. For an If, this is 1, because
+/// both branches are counted.
 pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> SymExpr {
     let Op::SubGraph(op) = graph.node(id).op() else { return 1.into() };
     let known = match op.kind {
@@ -36,7 +36,7 @@ fn declared(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Option<SymExpr> {
     (is_count && ends).then_some(trips)
 }
 
-/// The number of slices into which an input is cut, one for each iteration.
+/// The number of slices into which a sliced input of a loop is divided, one for each iteration.
 fn parts(graph: &Graph, id: NodeId, port: usize, cut: Cut, ledger: &mut Ledger) -> Option<SymExpr> {
     let value = graph.node(id).input(port)?;
     let dims = ledger.dims(graph, graph.fact(value)?)?;

@@ -1,4 +1,4 @@
-//! The work of a layer, as its op declares it: multiply-accumulates, and operations on elements.
+//! The arithmetic work of a layer, as its op declares it: multiply-accumulates and element-wise operations.
 
 use snick_ir::{Graph, NodeId, OpCost};
 use snick_shape::SymExpr;

@@ -1,5 +1,5 @@
-//! Plans how a model runs on several devices: how to shard it, and what each device stores and sends. Needs
-//! only the shapes of the model.
+//! Plans how a model runs on several devices: how to shard it, and how many bytes each device stores and
+//! sends. Needs the shapes of the model but not its weights.
 
 mod propose;
 
@@ -17,13 +17,13 @@ use crate::{Error, Model};
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// The number of devices; ignored if a mesh is given.
+    /// The number of devices. Ignored if a mesh is given.
     pub devices: usize,
     /// The memory of a device in bytes.
     pub memory: Option<u64>,
     /// The mesh to use, instead of a proposed one.
     pub mesh: Option<Mesh>,
-    /// The sharding of the arguments, instead of a proposed one; needs a mesh.
+    /// The sharding of the arguments, instead of a proposed one. Needs a mesh.
     pub shard: Option<ShardRules>,
     /// The precision of computations.
     pub precision: Precision,
@@ -71,7 +71,7 @@ pub struct PlannedArgument {
     pub element_type: ElementType,
     /// Its dims before sharding.
     pub dims: Vec<usize>,
-    /// Whether the caller of the module provides it; all other arguments are weights.
+    /// Whether the caller of the module provides the argument. All other arguments are weights.
     pub is_input: bool,
     /// For each dim, the mesh axes that shard it.
     pub axes: Vec<Vec<String>>,
@@ -99,7 +99,7 @@ pub struct PlannedArgument {
 pub struct ModelPlan {
     /// The devices.
     pub mesh: Mesh,
-    /// The sharding of the arguments; the partitioner decides for arguments without a rule.
+    /// The sharding of the arguments. The partitioner chooses the sharding of arguments without a rule.
     pub shard: ShardRules,
     /// The memory of a device in bytes, if given.
     pub memory: Option<u64>,
@@ -115,7 +115,7 @@ pub struct ModelPlan {
     pub unplanned: Vec<Unplanned>,
 }
 
-/// In the format of `plan --format json`.
+/// Serialized in the format of `plan --format json`.
 impl Serialize for ModelPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -192,7 +192,7 @@ impl ModelPlan {
         self.arguments.iter().filter(|argument| argument.is_input).map(|argument| argument.bytes).sum()
     }
 
-    /// The peak bytes that a device holds.
+    /// The peak number of bytes in the memory of a device.
     pub fn device_bytes(&self) -> u64 {
         self.weight_bytes() + self.input_bytes() + self.peak_bytes
     }
@@ -234,12 +234,13 @@ impl Model {
     /// Plans how the model's StableHLO module runs on several devices. Call [`Model::infer`] first. Weights
     /// are arguments of the module, as in [`Model::save_stablehlo`].
     ///
-    /// Without a mesh, proposes the mesh that fits in the memory and sends least; among equals, the mesh with
-    /// the least memory. If none fits, proposes the mesh that needs the least memory.
+    /// Without a mesh, tries all meshes of this many devices. Of those that fit in the memory, proposes the
+    /// mesh that sends the fewest bytes; if several send equally many, the one that needs the least memory.
+    /// If none fits, proposes the mesh that needs the least memory.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if StableHLO cannot express the model, [`Error::Shard`] for a mesh or rules that do
-    /// not fit, [`Error::Partition`] for sizes that are only known at run time.
+    /// [`Error::Invalid`] if StableHLO cannot express the model, [`Error::Shard`] if the mesh or the rules do
+    /// not fit the arguments, [`Error::Partition`] for sizes that are only known at run time.
     pub fn plan(&self, options: &PlanOptions) -> Result<ModelPlan, Error> {
         let module = stablehlo::module(self.graph(), options.precision)?;
         let program = Program::of(&module)?;

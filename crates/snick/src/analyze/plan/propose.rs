@@ -1,9 +1,11 @@
-//! Chooses a mesh, and how to shard arguments over it.
+//! Chooses a mesh, and the sharding of arguments over it.
 //!
-//! Inputs are sharded over `batch`. Matrices are sharded over `model`, one after the other: each over the dim
-//! that sends the least per byte of memory saved, if it saves more than it sends. The remaining matrices and
-//! lookup tables are only sharded if the memory requires it. Arguments that the partitioner shards as a
-//! consequence (biases, the rows of the following weights) need no rule.
+//! - Inputs are sharded over the mesh axis `batch`.
+//! - Matrices are sharded over the mesh axis `model`, one after the other. Each is sharded over the dim that
+//!   sends the fewest bytes per byte of memory saved, and only if it saves more than it sends.
+//! - The remaining matrices and lookup tables are sharded only if the model does not fit in memory otherwise.
+//! - Other arguments, such as biases and the rows of the following weights, need no rule: the partitioner
+//!   shards them as a consequence.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +15,7 @@ use snick_emit::{Mesh, ShardRules};
 use super::{ModelPlan, PlanOptions, planned};
 use crate::Error;
 
-/// For each argument, the mesh axis of each dim; empty if the partitioner decides.
+/// For each argument, the mesh axis of each dim. An empty list leaves the sharding to the partitioner.
 type Shardings = Vec<Vec<Option<String>>>;
 
 /// The mesh axis for the batch. All other axes shard weights.
@@ -45,7 +47,7 @@ pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) ->
     }
     match best {
         Some(plan) => Ok(plan),
-        // No mesh can use all devices, so all devices do the same work.
+        // If no mesh can use all devices, all of them do the same work.
         None => {
             let mesh: Mesh = format!("{BATCH}={}", options.devices.max(1)).parse()?;
             planned(module, program, &mesh, &ShardRules::default(), options.memory)
@@ -53,8 +55,8 @@ pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) ->
     }
 }
 
-/// Sorts better plans first. The criteria, in this order: the traffic is known, the plan fits in the memory,
-/// it sends less (compared only if it fits), it needs less memory.
+/// A sort key that puts better plans first. The criteria are, in this order: the traffic is known; the plan
+/// fits in the memory; it sends fewer bytes (only if it fits); it needs less memory.
 fn key(plan: &ModelPlan) -> (bool, bool, u64, u64) {
     let fits = plan.fits() != Some(false);
     let sent = if fits { plan.sent_bytes() } else { 0 };
@@ -72,7 +74,7 @@ fn meshes(devices: usize) -> Result<Vec<Mesh>, Error> {
     divisors.map(|model| Ok(text(model).parse()?)).collect()
 }
 
-/// The search within one mesh.
+/// The search for shardings over a given mesh.
 struct Search<'m> {
     module: &'m Module,
     program: &'m Program,
@@ -146,7 +148,8 @@ impl Search<'_> {
         Some(shardings)
     }
 
-    /// Shards dim 0 of all inputs in which dim 0 is the batch: it has the size of dim 0 of the first input.
+    /// Shards the batch axis of the inputs. This is dim 0 of the first input, and dim 0 of each other input
+    /// if it has the same size.
     fn spread_inputs(&self, shardings: &mut Shardings, axis: &str, size: usize) -> Option<()> {
         let batch_of = |argument: &snick_emit::stablehlo::Argument| match argument.data {
             ArgumentData::Input => argument.port.dims.first().copied().flatten(),
@@ -165,8 +168,8 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Weights that can be sharded over this many devices, grouped by their dims and by their names without
-    /// digits. Groups of lookup tables are marked and come last.
+    /// Weights that can be sharded over this many devices. Weights with equal dims and with names that differ
+    /// only in digits form a group. Groups of lookup tables are marked and come last.
     fn groups(&self, size: usize) -> Vec<(bool, Vec<usize>)> {
         let mut groups: Vec<(bool, String, Vec<usize>)> = Vec::new();
         for (at, argument) in self.module.arguments.iter().enumerate() {
@@ -186,8 +189,8 @@ impl Search<'_> {
         groups.into_iter().map(|(is_table, _, arguments)| (is_table, arguments)).collect()
     }
 
-    /// Shards arguments over a mesh axis, all over the same dim. If no dim suits, or if sharding only the
-    /// first argument sends less per byte saved, shards each argument separately.
+    /// Shards arguments over a mesh axis, all of them along the same dim. Shards each argument separately if
+    /// no dim suits all of them, or if sharding only the first argument sends fewer bytes per byte saved.
     fn spread_weights(
         &mut self,
         shardings: &mut Shardings,
@@ -218,7 +221,7 @@ impl Search<'_> {
         }
     }
 
-    /// Shards arguments over the dim that sends the least for the memory that it saves.
+    /// Shards arguments along the dim that sends the fewest bytes per byte of memory saved.
     fn best_dim(
         &mut self,
         shardings: &Shardings,
