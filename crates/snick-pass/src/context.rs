@@ -20,7 +20,7 @@ impl PassContext {
         Self { pass, tolerance, limit, trace: Trace::default() }
     }
 
-    /// How many more layers the pass may replace; `None` if there is no limit.
+    /// The number of layers that the pass may still replace; `None` if there is no limit.
     pub fn remaining(&self) -> Option<usize> {
         self.limit.map(|limit| limit.saturating_sub(self.trace.applied.len()))
     }
@@ -58,7 +58,7 @@ impl PassContext {
     }
 }
 
-/// Why a pass over a graph failed: an error at a layer, or of the graph as a whole.
+/// The reason why a pass over a graph failed: an error of a layer or of the graph as a whole.
 #[derive(Debug)]
 pub struct PassFailure(Result<Located, OpError>);
 
@@ -74,7 +74,7 @@ impl From<OpError> for PassFailure {
     }
 }
 
-/// The return type of a closure of [`Pass::graph`](crate::Pass::graph): `()`, or a result whose error refers
+/// The return type of a closure for [`Pass::graph`](crate::Pass::graph): `()`, or a result whose error refers
 /// to a layer or to the whole graph.
 pub trait PassOutcome {
     /// Returns the error, if any.

@@ -1,4 +1,4 @@
-//! The cost of slicing: numbers of layers, and bytes that slices copy if they are not views.
+//! The cost of slicing: the number of layers, and the number of bytes that slices copy if they are not views.
 
 use snick_ir::{Dialect, Graph, NodeId, Op};
 
@@ -21,8 +21,7 @@ pub struct Cost {
     pub layers: usize,
     /// Number of slice-like layers, including primitives.
     pub slices: usize,
-    /// Total bytes of the outputs of all slices. Dynamic sizes are counted as their minimum, but at least as
-    /// 1.
+    /// Total bytes of the outputs of all slices. A dynamic size is counted as its minimum, but at least as 1.
     pub bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Decides whether it pays to move a slice above ops that only rearrange elements.
+//! Decides whether a slice should be moved above ops that only rearrange elements.
 
 use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
@@ -6,12 +6,13 @@ use snick_ir::{Op, OpError, Value};
 /// The maximum number of reshapes and transposes to look through.
 const MAX_DEPTH: usize = 16;
 
-/// Whether an op only reshapes or transposes input 0, so that it is free.
+/// Whether an op only reshapes or transposes input 0, so that it costs almost nothing.
 pub(crate) fn is_view(op: &Op) -> bool {
     matches!(op, Op::Transpose(_) | Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_))
 }
 
-/// Whether a slice of `value`, which has no other reader, can be moved up to a layer that it makes cheaper.
+/// Whether moving a slice of `value` upstream brings it to a layer that computes less because of it. The
+/// slice must be the only reader of `value`.
 pub(crate) fn pays(patch: &Patch, mut value: Value) -> Result<bool, OpError> {
     for _ in 0..MAX_DEPTH {
         match patch.op_of(value) {

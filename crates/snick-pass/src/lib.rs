@@ -1,13 +1,13 @@
 //! Graph transformations: named passes and the canonical form.
 //!
 //! A pass is a list of [`Rule`]s, or a single function over the graph. The driver in [`snick_ir::rewrite`]
-//! applies rules, checks that every replacement refines the known facts, and keeps names and source
-//! locations. [`canonicalise`] runs all [`PASSES`] to a fixed point; [`apply`] runs any passes. With
+//! applies rules, checks that every replacement refines the known facts, and preserves names and source
+//! locations. [`canonicalise`] runs all [`PASSES`] to a fixed point; [`apply`] runs given passes. With
 //! [`RewriteOptions::check`], the graph is executed before and after each application of a rule, on random
 //! shapes and elements ([`Checker`]).
 //!
 //! [`legalize::for_target`] decomposes the layers for which a target has no operator. Decompositions are
-//! ordinary rules and also available through [`Pass::by_name`].
+//! ordinary rules, so they are also available through [`Pass::by_name`].
 //!
 //! To add a pass, write a rule and give it a name:
 //!

@@ -37,7 +37,7 @@ impl RewriteOptions {
         Self { check, ..self }
     }
 
-    /// The seed for random sizes and elements; the default is 0.
+    /// Sets the seed for random sizes and elements. The default is 0.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
@@ -61,7 +61,8 @@ impl RewriteOptions {
         Self { watch: self.watch.limits(limits), ..self }
     }
 
-    /// Calls `progress` after each layer that rules visit, including new ones. `Break` stops the pass.
+    /// Calls `progress` after each layer that rules visit, including new layers. If it returns `Break`, the
+    /// pass stops.
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { watch: self.watch.progress(progress), ..self }

@@ -10,7 +10,7 @@ use snick_ir::rewrite::{self, DriverOptions, Rule, RuleWork, Tolerance, Trace};
 
 use crate::context::{PassContext, PassOutcome};
 
-/// A named pass. A pass that is a constant is cheap to clone.
+/// A named pass. Cloning a pass that is a constant is cheap.
 ///
 /// ```
 /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -31,7 +31,8 @@ use crate::context::{PassContext, PassOutcome};
 pub struct Pass {
     name: Cow<'static, str>,
     kind: PassKind,
-    /// For a pass over the graph, how far outputs may differ. Each rule declares its own tolerance.
+    /// For a pass over the graph, the tolerance for its outputs. In a pass of rules, each rule declares its
+    /// own tolerance.
     tolerance: Option<Tolerance>,
 }
 
@@ -44,7 +45,7 @@ enum PassKind {
     Graph(GraphFn),
     /// A closure over the graph.
     Closure(GraphClosure),
-    /// A function over the graph of the model that does not run on its bodies.
+    /// A function over the graph of the model. It does not run on bodies.
     Model(GraphFn),
 }
 
@@ -76,9 +77,10 @@ impl Pass {
     }
 
     /// A pass that runs a closure over a whole graph. The closure runs on the model and then on each body,
-    /// and logs its replacements in the context. Layers without readers are removed afterwards. With checks,
-    /// the graph is executed before and after the pass on sample sizes. If a result changes, the pass is
-    /// rejected and undone. If the results cannot be compared, for instance because a layer cannot be
+    /// and logs its replacements in the context. Layers without readers are removed afterwards.
+    ///
+    /// With checks, the graph is executed before and after the pass on sample sizes. If a result changes, the
+    /// pass is rejected and undone. If the results cannot be compared, for instance because a layer cannot be
     /// executed or the pass changed the inputs or outputs, the pass is counted as
     /// [unchecked](crate::Report::unchecked).
     ///
@@ -127,9 +129,9 @@ impl Pass {
         Self { name: Cow::Borrowed(name), kind: PassKind::Model(change), tolerance: None }
     }
 
-    /// Declares that results of a pass over the graph may be rounded differently: by `relative` for each
-    /// element plus `absolute`, as in [`Rule::may_round_within`]. In a pass of rules, each rule declares its
-    /// own tolerance instead.
+    /// Declares that results of a pass over the graph may be rounded differently. An element may change by
+    /// `relative` times its magnitude plus `absolute`, as in [`Rule::may_round_within`]. In a pass of rules,
+    /// each rule declares its own tolerance instead.
     #[must_use]
     pub const fn may_round_within(mut self, relative: f64, absolute: f64) -> Self {
         self.tolerance = Some(Tolerance { relative, absolute });
@@ -159,7 +161,7 @@ impl Pass {
         }
     }
 
-    /// Runs on a graph, excluding its bodies, and removes dead layers.
+    /// Runs the pass on a graph without its bodies, and removes dead layers.
     pub(crate) fn run(&self, graph: &mut Graph, options: DriverOptions<'_>) -> Trace {
         let begun = (options.timed && !cfg!(target_family = "wasm")).then(Instant::now);
         let mut trace = match &self.kind {

@@ -29,7 +29,7 @@ macro_rules! canonical_form {
     };
 }
 
-// The rules of the canonical form. Each is also a pass of its own. Rules that shrink the graph come first.
+// The rules of the canonical form. Each is also available as a pass. Rules that shrink the graph come first.
 canonical_form![
     inline_if::RULE,
     inline_if::HALVES,
@@ -55,8 +55,8 @@ const fn alone(rules: &'static [Rule; 1]) -> Pass {
     Pass::of_rules(rules[0].name(), rules)
 }
 
-/// Maximum number of rounds. Merging duplicates can enable a rule, and a rule can enable merging, but rarely
-/// more than a few times.
+/// Maximum number of rounds. Merging duplicates can enable a rule, and a rule can enable merging, but this
+/// rarely continues for more than a few rounds.
 const MAX_ROUNDS: usize = 8;
 
 /// The error if no pass has the requested name.
@@ -126,14 +126,13 @@ pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
     manager.finish(graph)
 }
 
-/// Lowers the slice-like layers of an inferred graph and its bodies to `slice`, and changes nothing else.
+/// Lowers the slice-like layers of an inferred graph and its bodies to `slice`, without any other rewrite.
 pub fn lower_slices(graph: &mut Graph) -> Report {
     apply(graph, const { &[alone(const { &[to_slice::RULE] })] }, &RewriteOptions::new())
 }
 
-/// Applies passes to an inferred graph and its bodies, in order and once each. Removes dead layers, and
-/// unknown layers that a rule replaces. After a rule replaces an unknown layer, the graph is inferred again,
-/// and the pass continues with the new facts.
+/// Applies passes to an inferred graph and its bodies, in order and once each, and removes dead layers. If a
+/// rule replaces an unknown layer, the graph is inferred again, and the pass continues with the new facts.
 ///
 /// ```
 /// use std::collections::HashSet;
@@ -169,8 +168,8 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
             if left == unknown {
                 break;
             }
-            // Layers after the replaced unknown layer may be known now, so the pass runs again. Only the
-            // layers that are declined or fail in this run are reported.
+            // The facts of later layers may be known now, so the pass runs again. Only the layers that are
+            // declined or fail in the last run are reported.
             unknown = left;
             inference = snick_ir::infer(graph);
             manager.report.missed.truncate(missed);
@@ -210,7 +209,7 @@ impl PassManager {
         self.report
     }
 
-    /// Canonicalises bodies first, because layers whose bodies differed may then be equal.
+    /// Canonicalises bodies first: afterwards, layers whose bodies differed may be equal and can be merged.
     fn canonicalise(&mut self, graph: &mut Graph) {
         graph.for_each_body(|body| self.canonicalise(body));
         const STEPS: &[Pass] = &[
@@ -224,7 +223,7 @@ impl PassManager {
             }
             let is_last = round + 1 == MAX_ROUNDS || trace.applied.is_empty() || self.monitor.is_stopped();
             if !is_last {
-                // Only the last round reports layers that were declined or failed.
+                // Layers that were declined or failed are only reported for the last round.
                 (trace.missed, trace.errors) = (Vec::new(), Vec::new());
             }
             self.report.add(trace);
@@ -243,7 +242,8 @@ impl PassManager {
         }
     }
 
-    /// Runs a pass on the graph, excluding its bodies. `unreported` replacements are not in the report yet.
+    /// Runs a pass on the graph without its bodies. `unreported` is the number of replacements that the
+    /// report does not contain yet.
     fn run(&mut self, graph: &mut Graph, pass: &Pass, unreported: usize) -> Trace {
         if self.monitor.is_stopped() {
             return Trace::default();

@@ -6,7 +6,7 @@ use snick_ir::{Dialect, Fact, Graph, NodeId, Op};
 
 use crate::is_slice_like;
 
-/// The primitives of a lowered graph, by the name of the layer that each replaced; excludes bodies. A
+/// The primitives of a lowered graph, by the name of the layer that each of them replaced. Excludes bodies. A
 /// primitive has the name of the replaced layer, optionally followed by `/` or `.` and a suffix.
 ///
 /// ```
@@ -31,7 +31,7 @@ pub fn primitives_by_layer(lowered: &Graph) -> HashMap<&str, Vec<NodeId>> {
     found
 }
 
-/// Why a slice-like layer has no primitive in the lowered graph.
+/// The reason why a slice-like layer has no primitive in the lowered graph.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  %axis = Const-1 i64[] <0>\n  \

@@ -40,13 +40,14 @@ pub struct Report {
     pub errors: Vec<Located>,
     /// Replacements that failed the check and were not made.
     pub check_failures: Vec<CheckFailure>,
-    /// Number of replacements that were executed before and after with equal results.
+    /// The number of replacements whose results before and after were compared and are equal.
     pub checked: usize,
-    /// Number of replacements that should have been checked but could not be executed, because a layer has no
+    /// The number of replacements that should have been checked but could not be compared: a layer has no
     /// implementation, a tensor would be too large, or a pass changed inputs or outputs.
     pub unchecked: usize,
     work: Vec<RuleWork>,
-    /// Why processing stopped early, if it did. In that case the graph is valid, but only partly rewritten.
+    /// The limit or the caller that stopped processing early. In that case the graph is valid, but only
+    /// partly rewritten.
     pub stopped: Option<Stopped>,
 }
 
@@ -57,8 +58,7 @@ impl Report {
         self.applied.iter().any(|applied| !applied.exact)
     }
 
-    /// Whether no rule failed and, with checks, every replacement was executed before and after with equal
-    /// results.
+    /// Whether no rule failed and, with checks, every replacement was compared and its results are equal.
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};

@@ -41,15 +41,15 @@ impl Selection {
 }
 
 impl Selection<DynAxisSlice> {
-    /// If the matched slice reads an op that `pick` accepts, returns the selection of the slice, the sliced
-    /// value, and the result of `pick`.
+    /// If the matched slice reads the output of an op that `pick` accepts, returns the selection of the
+    /// slice, the sliced value, and the result of `pick`.
     pub(crate) fn of_computed<T>(
         patch: &Patch,
         pick: impl FnOnce(&Op) -> Option<T>,
     ) -> Result<Option<(Self, Value, T)>, OpError> {
         let Op::Slice(slice) = patch.node().op() else { return Ok(None) };
         let data = patch.input(0)?;
-        // Copies nothing for ops that `pick` does not accept, because many rules visit every slice.
+        // Calls `pick` before anything is copied, because many rules visit every slice.
         let Some(picked) = pick(patch.op_of(data)) else { return Ok(None) };
         Ok(Some((Self { axes: slice.bind(&patch.inputs_of(patch.output(0))?[1..])? }, data, picked)))
     }
@@ -116,8 +116,8 @@ impl<C: AnySlice> Selection<C> {
         patch.slice(data, sliced.map(|(axis, &slice)| (axis, slice)))
     }
 
-    /// Whether the matched slice, with this selection, has fewer elements than `dims`. A static slice must
-    /// have fewer for all sizes, a dynamic slice for some.
+    /// Whether the matched slice, with this selection, has fewer elements than `dims`. For a static slice
+    /// this must hold for all sizes, for a dynamic slice for some.
     pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
         let kept = patch.dims(patch.output(0))?.unwrap_or_default();
         let symbols = patch.graph().symbols();

@@ -11,12 +11,12 @@ use super::claim::{Claim, Pair};
 use super::evaluate::{Evaluation, Failure};
 use super::sample::Sample;
 
-/// The number of evaluations with perturbed values. The largest effect among them approximates the largest
-/// rounding error.
+/// The number of evaluations with perturbed values. The largest change among them is an estimate of the
+/// largest rounding error.
 const PERTURBED: u64 = 4;
 
-/// A safety factor for the noise: the old and new values may err in opposite directions, and a layer may
-/// round more often than the single perturbation of its output.
+/// A safety factor for the noise. The errors of the old and the new value may have opposite signs, and a
+/// layer may round several times internally although its output is perturbed only once.
 const SAFETY: f64 = 8.0;
 
 /// The result of comparing a pair on a sample.
@@ -27,11 +27,11 @@ pub(super) enum Outcome {
     DoesNotRun,
     /// A layer cannot be executed at all.
     CannotRun,
-    /// The values differ. Holds a description of the difference.
+    /// The values differ. The text describes the difference.
     Differs(String),
 }
 
-/// Compares the two values of a pair. Values that both depend on are computed once.
+/// Compares the two values of a pair. Layers that both values depend on are computed once.
 pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut Evaluation) -> Outcome {
     let graph = claim.graph;
     let want = match values.value(pair.old) {
@@ -39,8 +39,8 @@ pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut 
         Err(Failure::CannotRun(_)) => return Outcome::CannotRun,
         Err(Failure::Fails(_)) => return Outcome::DoesNotRun,
     };
-    // The inputs are sampled independently. If the old value contradicts inference, these inputs cannot occur
-    // together.
+    // The inputs of the region are sampled independently. If the old value contradicts its inferred fact,
+    // these inputs cannot occur together.
     if contradiction(graph, pair.old, &want, &sample.symbols).is_some() {
         return Outcome::DoesNotRun;
     }
@@ -84,8 +84,8 @@ fn contradiction(
     })
 }
 
-/// Estimates how far rounding can change each element of an old value, using perturbed evaluations. The
-/// change can be large where terms cancel. `None` if an evaluation fails or changes the shape.
+/// Estimates how far rounding can change each element of an old value by evaluating it with perturbed inputs.
+/// The change can be large where terms cancel. `None` if an evaluation fails or changes the shape.
 fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Vec<f64>> {
     let exact = want.to_f64_vec().ok()?;
     let mut noise = vec![0.0f64; exact.len()];

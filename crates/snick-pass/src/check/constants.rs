@@ -1,7 +1,7 @@
-//! Applies rules that declare a tolerance to the same layers again, with different constants.
+//! Checks rules that declare a tolerance a second time, on the same layers with other constants.
 //!
-//! The constants of a model can hide a mistake in a rule that folds them: next to a variance of 1, a
-//! forgotten epsilon has no effect. Constants of many magnitudes reveal the mistake.
+//! The constants of a model can hide a mistake in a rule that folds them. For example, a forgotten epsilon
+//! has no effect if it is added to a variance of 1. Constants of many magnitudes reveal such a mistake.
 
 use std::slice;
 
@@ -21,8 +21,8 @@ const ROUNDS: u64 = 3;
 /// Verifies a claim; the error reports why it is wrong.
 type Decide<'a> = dyn FnMut(&Claim) -> Result<(), String> + 'a;
 
-/// If a correct replacement may round and folds float constants, applies its rule again with different
-/// constants, and reports the first failure.
+/// Applies the rule of a correct replacement again with other constants, and reports the first failure. Only
+/// needed if the replacement has a tolerance and folds float constants.
 pub(super) fn check_with_others(
     proposal: &Proposal,
     claim: &Claim,
@@ -67,8 +67,8 @@ struct Again<'a, 'd> {
 
 impl Check for Again<'_, '_> {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // If the rule adds the same constants again, it has captured them from the model, and is valid for
-        // this model only.
+        // If the rule adds the same constants again, they come from the model that the rule was written for,
+        // not from the layers. Such a rule is only valid for this model.
         if folded(proposal.graph, proposal.added) == self.folded {
             return Ok(());
         }

@@ -54,9 +54,9 @@ impl<'a> Evaluation<'a> {
         Self { widens: claim.widens, ..Self::new(claim.graph, values) }
     }
 
-    /// Creates an evaluation in which every float, input or computed, is changed by one unit in the last
-    /// place. The resulting change estimates the effect of rounding in a different order (Parker's Monte
-    /// Carlo arithmetic, 1997).
+    /// Creates an evaluation in which every float of the inputs and of computed values is changed by one unit
+    /// in the last place. The change of the result estimates the effect of rounding in a different order
+    /// (Parker's Monte Carlo arithmetic, 1997).
     pub(super) fn perturbed(claim: &Claim<'a>, leaves: &HashMap<Value, Tensor>, seed: u64) -> Self {
         let mut random = SplitMix::new(seed);
         let mut evaluation = Self::of(claim, leaves);
@@ -116,8 +116,8 @@ impl<'a> Evaluation<'a> {
                 let missing = || OpError::mismatch("the number of bodies", op.bodies.len(), number + 1);
                 outputs_of(op.bodies.get(number).ok_or_else(missing)?, arguments)
             })?,
-            // If half floats are computed in f32, a Convert to a half float would only round, which is only
-            // necessary for constants.
+            // If half floats are computed in f32, a Convert to a half float must not round. Only constants
+            // are rounded, as in a session.
             Op::Convert(op) if self.widens && op.destination_type.is_half() && !self.is_of_constant(node) => {
                 inputs
                     .iter()

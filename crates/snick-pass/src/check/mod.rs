@@ -1,14 +1,15 @@
 //! Checked rewrites: executes the graph before and after a change, and commits the change only if the results
 //! are equal. Each application of a rule and each pass over the whole graph is checked.
 //!
-//! The old and new layers are cut out of the graph, down to the values that both read ([`region`]). Dynamic
-//! sizes take all small values in their intervals, the bounds, and some random values in between. Elements
-//! are random, except that constants and expressions that inference knows are evaluated ([`sample`]).
-//! Wherever the old layers run, the new layers must have the same result, bitwise or within the tolerance
-//! that the rule declares ([`compare`]), and dims must match the inferred ones. The constants of a model can
-//! hide a mistake in a rule that may round, so such a rule is applied again to the same layers with other
-//! constants ([`constants`]). A failure report shows the slices in numpy's notation and contains a test in
-//! text form ([`report`]).
+//! - The old and new layers are cut out of the graph, down to the values that both read ([`region`]).
+//! - Dynamic sizes take all small values in their intervals, the bounds, and some random values in between.
+//!   Elements are random; constants and expressions that inference knows are evaluated instead ([`sample`]).
+//! - Wherever the old layers run, the new layers must have the same result, bitwise or within the tolerance
+//!   that the rule declares, and dims must match the inferred ones ([`compare`]).
+//! - The constants of a model can hide a mistake in a rule with a tolerance, so such a rule is applied again
+//!   to the same layers with other constants ([`constants`]).
+//! - The report of a failure shows the slices in numpy's notation and contains a test in text form
+//!   ([`report`]).
 
 mod claim;
 mod compare;
@@ -30,7 +31,7 @@ use self::sample::Samples;
 pub(crate) use self::whole::Difference;
 use self::whole::Joint;
 
-/// Limit on the number of elements over all samples of all checks, so that the time for checks does not
+/// Limit on the number of elements that all checks together compute, so that the time for checks does not
 /// depend on the sizes of tensors.
 const MAX_ALL_ELEMENTS: usize = 1 << 29;
 
@@ -50,7 +51,8 @@ pub struct Checker {
     elements: usize,
 }
 
-/// The number of samples on which a wide region must run to overrule a failure.
+/// The minimum number of samples on which a wide region must run so that it can overrule a failure of a near
+/// region.
 const LEAST_OF_WIDE: usize = 6;
 
 /// The result of comparing all samples.
@@ -68,7 +70,7 @@ impl Checker {
         Self { seed, checked: 0, unchecked: 0, elements: 0 }
     }
 
-    /// The number of replacements that were executed before and after with equal results.
+    /// The number of replacements whose results before and after were compared and are equal.
     pub fn checked(&self) -> usize {
         self.checked
     }
@@ -104,7 +106,7 @@ impl Checker {
             }
             computed += values.elements();
         }
-        // A wide region overrules the failure of a smaller one, so it must have run on several kinds of
+        // A wide region overrules the failure of a near one, so it must have run with several kinds of
         // elements.
         let least = if reach == Reach::Wide { LEAST_OF_WIDE } else { 1 };
         let all = !compared.is_empty() && compared.iter().all(|&count| count >= least);
@@ -118,10 +120,10 @@ impl Checker {
         }
     }
 
-    /// Compares a substitute of a session with the layers that it replaces.
+    /// Compares a value that a session computes differently with the layers that it replaces.
     ///
     /// # Errors
-    /// A report of the difference, with an input that shows it.
+    /// A report of the difference, with an input that reproduces it.
     pub fn check_substitution(&mut self, graph: &Graph, claimed: &Substitution) -> Result<(), String> {
         let &Substitution { by, old, new, ref reads, tolerance, widens } = claimed;
         let pairs = vec![Pair { name: format!("output {}", old.port), old, new }];
@@ -132,7 +134,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Compares a graph before and after a pass whose log is `applied`, and reports a difference.
+    /// Compares a graph before and after a pass, and reports a difference. `applied` is the log of the pass.
     pub(crate) fn check_graph(
         &mut self,
         pass: &str,
@@ -164,9 +166,9 @@ impl Checker {
 
 impl Check for Checker {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // The inputs of a region are sampled independently, although they may be related. A wide region has
-        // fewer such inputs. Thus if a small region fails, but enough samples of the wide region run and show
-        // no difference, the failure does not count.
+        // The inputs of a region are sampled independently although they may be related. A wide region has
+        // fewer such inputs. Therefore a failure of the near region does not count if enough samples of the
+        // wide region run without a difference.
         let claim = Claim::of(proposal);
         let verdict = match self.try_samples(&claim, Reach::Near, usize::MAX) {
             Ok(verdict) => verdict,

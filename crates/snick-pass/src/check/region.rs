@@ -10,7 +10,7 @@ use super::claim::Claim;
 /// Maximum number of layers in a region.
 const MAX_NODES: usize = 96;
 
-/// The number of levels of producers that are added for a wide region.
+/// The number of levels of producers by which a wide region extends a near one.
 const MORE: usize = 2;
 
 /// Old and new layers, and the values that they read.
@@ -26,20 +26,21 @@ pub(super) struct Region {
 /// How far a region extends towards the inputs of the graph.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Reach<'v> {
-    /// The layers that differ, down to the values that both the old and new ones read.
+    /// The layers that differ, down to the values that both the old and the new layers read.
     Near,
     /// Also [`MORE`] levels of producers, and the producers of inputs that depend on other inputs of the
     /// region.
     Wide,
-    /// Everything that the values depend on, down to the given values and the inputs of the graph.
+    /// Everything that the values depend on, down to these given values and the inputs of the graph.
     DownTo(&'v [Value]),
 }
 
 impl Region {
-    /// The region of a claim. `None` if it would exceed [`MAX_NODES`] or, for [`Reach::DownTo`], if only the
-    /// old or only the new layers read a layer that cannot be executed here. The inputs of a region may
-    /// depend on each other, or be related in ways that facts do not express. A wider region has fewer such
-    /// inputs.
+    /// The region of a claim. `None` if it would exceed [`MAX_NODES`]. For [`Reach::DownTo`], also `None` if
+    /// a layer that cannot be executed here is read only by the old or only by the new layers.
+    ///
+    /// The inputs of a region may depend on each other, or be related in ways that facts do not express. A
+    /// wider region has fewer such inputs.
     pub(super) fn of(claim: &Claim, reach: Reach) -> Option<Self> {
         let graph = claim.graph;
         let old: Vec<Value> = claim.pairs.iter().map(|pair| pair.old).collect();
@@ -79,8 +80,9 @@ impl Region {
                 let old = in_order(graph, &nodes, &old);
                 return Some(Self { nodes, leaves, old });
             }
-            // Extends the region upwards from the inputs of the old layers until it contains everything that
-            // the new layers read. If no input can be extended, extends it from the inputs of the new layers.
+            // Extends the region upstream from the inputs of the old layers until it contains everything that
+            // the new layers read. If none of these inputs can be extended, extends it from the inputs of the
+            // new layers.
             let next = if missing.is_empty() { extra } else { missing };
             nodes.extend(next.iter().map(|value| value.node));
             if nodes.len() > MAX_NODES + claim.added.len() {
@@ -112,7 +114,7 @@ impl Region {
     }
 }
 
-/// The values outside of `nodes` from which `values` are computed.
+/// The values outside of `nodes` that the computation of `values` reads.
 fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet<Value> {
     let mut leaves = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -142,9 +144,9 @@ fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     false
 }
 
-/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. Other
-/// symbols stand for computed values. A sample must not choose these freely, because they could contradict
-/// the inputs of the layer.
+/// Whether inference knows the elements of a value, either as numbers or as expressions of declared sizes.
+/// Other symbols stand for computed values: a sample must not choose these freely, because they could
+/// contradict the inputs of the layer.
 fn is_known(graph: &Graph, value: Value) -> bool {
     let symbols = graph.symbols();
     let is_declared = |&symbol: &SymbolId| *symbols.birth(symbol) == Birth::Declared;
@@ -157,8 +159,8 @@ fn is_known(graph: &Graph, value: Value) -> bool {
     }
 }
 
-/// Whether the layer that computes a value may join the region: its elements are unknown and it can be
-/// executed.
+/// Whether the layer that computes a value may be added to the region: the elements of the value are unknown,
+/// and the layer can be executed.
 fn can_expand(graph: &Graph, value: Value) -> bool {
     let node = graph.node(value.node);
     !is_known(graph, value)

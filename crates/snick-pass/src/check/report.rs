@@ -1,4 +1,4 @@
-//! Reports a wrong replacement in a form that can be understood and reproduced.
+//! Reports a wrong replacement in a form that users can understand and reproduce.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) fn report(claim: &Claim, region: &Region, sample: &Sample, how: &str)
     if region.old.len() > MAX_NODES {
         return text;
     }
-    // A test needs at least one check. This check passes once the rule is correct.
+    // A test needs at least one CHECK line. This one passes once the rule is correct.
     let _ = writeln!(text, "// RUN: snick canon --passes {rule} --verify\n// CHECK: Result-");
     text.push_str(&print(&as_test(claim, region, sample), PrintOptions::default()));
     text

@@ -12,13 +12,13 @@ use super::region::Region;
 /// Limit on the number of elements in a sample.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// A dynamic size takes all values from its minimum to at least its minimum plus this.
+/// A dynamic size takes all values from its minimum up to its minimum plus at least this number.
 const SMALL: i64 = 3;
 
-/// If there are few dynamic sizes, the range extends to at most the minimum plus this.
+/// With few dynamic sizes, more values are tried, up to the minimum plus this number.
 const LARGEST_SMALL: i64 = 16;
 
-/// Small sizes go beyond [`SMALL`] if there are at most this many combinations.
+/// More values than [`SMALL`] are tried if there are at most this many combinations.
 const FEW_SMALL: usize = 40;
 
 /// Limit on the number of combinations of small sizes.
@@ -30,21 +30,22 @@ const RANDOM: usize = 14;
 /// The number of samples if all sizes are fixed and there are at most [`FEW_ELEMENTS`] elements.
 const RANDOM_OF_FEW: usize = 42;
 
-/// Samples with at most this many elements may miss faults that only some numbers trigger, so more samples
-/// are generated.
+/// Below this number of elements, a few samples may miss faults that only certain numbers trigger, so more
+/// samples are generated.
 const FEW_ELEMENTS: usize = 4096;
 
-/// The number of extra samples in case the layers fail on all others, because only a few inputs may be valid.
+/// The number of extra samples to try if the layers fail on all others. Possibly, only a few inputs are
+/// valid.
 const MORE: usize = 56;
 
 /// Random sizes exceed the smallest allowed value by at most this much.
 const SPREAD: u64 = 40;
 
-/// Each size also takes its maximum, with all other sizes at their smallest, if the maximum exceeds the
-/// smallest value by at least [`SPREAD`] and at most this much.
+/// If the maximum of a size is at least [`SPREAD`] and at most this much above its minimum, the maximum is
+/// tried with all other sizes at their minimum.
 const FURTHEST: u64 = 4096;
 
-/// Constants with more elements are regarded as weights, not as thresholds.
+/// Constants with more elements are regarded as weights. Smaller constants may be thresholds.
 const MAX_THRESHOLDS: usize = 64;
 
 /// Values for the symbols, and a tensor for each leaf of the region.
@@ -66,7 +67,7 @@ pub(super) struct Samples<'a> {
     region: &'a Region,
     sizes: std::vec::IntoIter<HashMap<SymbolId, i64>>,
     random: SplitMix,
-    /// Whether all dims in the region depend on sizes only, and not on elements.
+    /// Whether all dims in the region depend only on sizes, and not on elements.
     has_known_dims: bool,
     is_whole: bool,
     is_exact: bool,
@@ -99,7 +100,7 @@ impl<'a> Samples<'a> {
             }
         }
         let mut random = SplitMix::new(seed);
-        // An element may determine the number of iterations of a loop.
+        // If a loop is involved, elements may determine its number of iterations and thus dims.
         let loops = region.nodes.iter().any(|&id| graph.node(id).op().has(OpTraits::HAS_BODIES));
         let mut outs = region.nodes.iter().flat_map(|&id| graph.node(id).outs());
         let is_bound = |dim: &SymExpr| dim.symbols().iter().all(|symbol| intervals.contains_key(symbol));
@@ -124,8 +125,8 @@ impl<'a> Samples<'a> {
         self.sizes.len() <= MORE
     }
 
-    /// How to generate the elements of the next sample. Element kinds and sizes cycle with different periods,
-    /// so that all combinations occur.
+    /// Selects the kind of elements for the next sample. Kinds and sizes cycle with different periods, so
+    /// that all combinations occur.
     fn fill(&self) -> Fill {
         let period = Fill::ALL.len();
         match Fill::ALL[(self.made + self.made / period) % period] {
@@ -148,7 +149,7 @@ impl<'a> Samples<'a> {
         let near = |random: &mut SplitMix| {
             let threshold = thresholds[random.below(thresholds.len() as u64) as usize];
             let off = (random.below(3) as f64 - 1.0) * if is_float { threshold / 16.0 } else { 1.0 };
-            // Numbers that may become sizes must be small.
+            // Numbers that may become sizes must stay small.
             if self.has_known_dims { threshold + off } else { (threshold + off).clamp(-16.0, 16.0) }
         };
         let elements: Vec<f64> = (0..count).map(|_| near(random)).collect();
@@ -179,7 +180,7 @@ impl<'a> Samples<'a> {
     /// A tensor that satisfies a fact. `None` if no such tensor exists for these sizes, or if it is too
     /// large.
     fn tensor(&mut self, fact: &Fact, symbols: &HashMap<SymbolId, i64>, room: usize) -> Option<Tensor> {
-        // Sizes that inference excludes because of later layers cannot occur.
+        // Sizes that later layers make impossible, according to inference, cannot occur.
         let table = self.graph.symbols();
         let value = |expr: &SymExpr| {
             let value = table.eval(expr, &|symbol| symbols.get(&symbol).copied());
@@ -214,8 +215,8 @@ impl Iterator for Samples<'_> {
     }
 }
 
-/// Values for the symbols: all combinations of small values, or random combinations if there are too many;
-/// then the bounds, and random values in between.
+/// Values for the symbols. First come all combinations of small values, or random combinations if there are
+/// too many; then the bounds, and random values in between.
 fn sizes(
     intervals: &BTreeMap<SymbolId, Interval>,
     fixed: usize,
@@ -285,16 +286,20 @@ fn sizes(
     all
 }
 
-/// How far small sizes exceed the smallest allowed value, given the number of symbols.
+/// For this number of symbols, how far small sizes exceed the smallest allowed value.
 fn small_spread(symbols: usize) -> i64 {
     let exponent = u32::try_from(symbols).unwrap_or(u32::MAX);
     let is_few = |spread: &i64| (*spread as usize + 1).saturating_pow(exponent) <= FEW_SMALL;
     (SMALL..=LARGEST_SMALL).rev().find(is_few).unwrap_or(SMALL)
 }
 
-/// A kind of random elements. Different faults need different elements: misplaced elements only show if
-/// elements are distinct, wrong sums if sums are exact, forgotten small terms if elements are small or equal,
-/// overflow if integers are large, and wrong comparisons if elements are near thresholds.
+/// A kind of random elements. Different faults need different elements to show:
+///
+/// - misplaced elements: distinct elements
+/// - wrong sums: elements whose sums are exact
+/// - forgotten small terms: elements that are small or equal
+/// - overflow: large integers
+/// - wrong comparisons: elements near thresholds
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Fill {
     /// All elements differ.
@@ -361,7 +366,7 @@ pub(super) fn random_tensor(
 
 fn float(element_type: ElementType, i: usize, fill: Fill, random: &mut SplitMix) -> f64 {
     // Narrow types have few magnitudes. Positive numbers stand for variances and similar values: products of
-    // large ones would overflow, and in half floats, products of small ones would be rounded to 0.
+    // large numbers would overflow, and products of small half floats would be rounded to 0.
     let is_scaled = fill == Fill::Scaled;
     let (least, most) = match element_type {
         ElementType::F32 | ElementType::F64 => (-20, if is_scaled { 17 } else { 3 }),

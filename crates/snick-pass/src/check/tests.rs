@@ -28,7 +28,7 @@ fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     Selection::new(merged.collect::<Vec<_>>()).apply(patch, data).map(RewriteResult::one)
 }
 
-/// Removes ReLU, which is only correct for sizes and other nonnegative elements.
+/// Removes ReLU. This is only correct if no element is negative, as for sizes.
 pub(super) const NO_RELU: Rule = Rule::exact("no-relu", |patch| match patch.node().op() {
     Op::Unary(_) => Ok(RewriteResult::one(patch.input(0)?)),
     _ => Ok(RewriteResult::NoMatch),
@@ -58,7 +58,7 @@ pub(super) fn passes(rule: Rule, layers: &str) {
     assert!(report.checked > 0 && report.unchecked == 0, "{name}: {report:?}");
 }
 
-/// Checks that an application of the rule is refuted.
+/// Checks that a check finds the rule wrong.
 #[track_caller]
 pub(super) fn refuted(rule: Rule, layers: &str) {
     let name = rule.name().to_string();
@@ -96,7 +96,7 @@ fn elements_are_compared() {
     assert_eq!(check_failures(const { &[NO_RELU] }, layers).len(), 1);
 }
 
-/// Possible faults when folding BatchNorm into the preceding Convolution.
+/// Faults that a rule may have when it folds BatchNorm into the preceding Convolution.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Fault {
     Nothing,
@@ -166,7 +166,7 @@ fn a_fold_of_batch_norm_is_right_with_all_its_terms() {
     let models = [
         conv_bn("f32", "0.001", "0.5, -0.25", "1.0, 0.5"),
         conv_bn("f32", "1e-5", "0.5, -0.25", "1.0, 0.5"),
-        // Next to variances this large, the epsilon has no effect.
+        // The epsilon has no effect next to variances as large as these.
         conv_bn("f32", "1e-5", "0.0, 0.0", "4.0, 9.0"),
         conv_bn("f32", "1e-3", "0.0, 0.0", "100000.0, 50000.0"),
     ];
@@ -177,7 +177,7 @@ fn a_fold_of_batch_norm_is_right_with_all_its_terms() {
         }
     }
     refuted(fold_bn(Fault::NoBias), &models[0]);
-    // In this model, the bias is zero, so dropping it has no effect; with other constants, it does.
+    // In this model, the bias is zero, so dropping it has no effect. With other constants, it has.
     refuted(fold_bn(Fault::NoBias), &models[2]);
     let half = conv_bn("f16", "0.01", "0.5, -0.25", "0.25, 0.5");
     passes(fold_bn(Fault::Nothing), &half);
@@ -343,8 +343,8 @@ const SWAPPED: Rule = Rule::exact("swapped", |patch| {
     patch.add_op(outer, &[less]).map(RewriteResult::one)
 });
 
-/// Inference does not know elements that are computed from data, but a sample must not choose them freely:
-/// the old and new layers depend on the same data.
+/// Inference does not know elements that are computed from data. Nevertheless, a sample must not choose them
+/// freely, because the old and the new layers depend on the same data.
 #[test]
 fn elements_that_follow_from_data_are_not_chosen_freely() {
     let compared = |shape: &str, element_type: &str, data: &str| {
@@ -393,7 +393,7 @@ impl CustomOp for Twice {
     }
 }
 
-/// Replaces a layer by Twice of its first input.
+/// Replaces a layer by a `Twice` that reads the first input of the layer.
 fn to_twice(op_type: &'static str, decomposes: bool) -> Rule {
     Rule::new("to-twice", move |patch| {
         if patch.node().op().type_name() != op_type {
@@ -418,7 +418,7 @@ fn custom_ops_are_decomposed_to_be_executed() {
     assert!(report.check_failures.is_empty() && !report.is_ok());
 }
 
-/// If a rule captured values of the model, it is not checked with other constants.
+/// If a rule captured constants of the model, it is not checked with other constants.
 #[test]
 fn captured_constants_are_not_those_of_other_models() {
     let rule = Rule::new("captured", |patch| {

@@ -1,4 +1,5 @@
-//! Tests that passes over the graph are accepted, refuted, or counted as unchecked.
+//! Tests that checks accept correct passes over the graph, refute wrong ones, and count the others as
+//! unchecked.
 
 use snick_ir::text::{PrintOptions, parse, print};
 use snick_ir::{Graph, NodeId, infer};
@@ -62,7 +63,7 @@ const RELU: &str = "%x = Parameter-1 {element_type: f32, shape: \"N,4\"}
 #[test]
 fn a_pass_that_drops_every_relu_is_refuted() {
     refuted(drop_all("ReLU"), RELU);
-    // The same pass in its older form, as a function.
+    // The same pass, written as a function that returns a trace.
     let drop = |graph: &mut Graph, _: Option<usize>| {
         for id in of_type(graph, "ReLU") {
             let input = graph.node(id).input(0);
@@ -170,7 +171,7 @@ fn outputs_of_another_size_or_type_are_refuted() {
     refuted(drop("Convert"), &layers("Convert-1(%x) {destination_type: f64}"));
 }
 
-/// A layer that cannot be executed is matched by name, and its inputs are compared.
+/// A layer that cannot be executed is matched by name, and only its inputs are compared.
 #[test]
 fn layers_that_cannot_run_are_left_out() {
     let around = |second: &str| {
@@ -187,7 +188,7 @@ fn layers_that_cannot_run_are_left_out() {
     passes(drop_all("ReLU"), &around("ReLU-1").replace("%a = ReLU-1", "%a = Abs-1"));
     refuted(drop_all("ReLU"), &around("ReLU-1"));
     passes(drop_all("Negative"), &around("ReLU-1"));
-    // The replaced layer has no counterpart whose inputs could be compared.
+    // No layer remains that matches the replaced layer by name, so its inputs cannot be compared.
     unchecked(drop_all("Fancy"), &around("ReLU-1"));
 }
 

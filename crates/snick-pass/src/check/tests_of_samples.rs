@@ -1,4 +1,4 @@
-//! Tests which layers and elements a check uses, with rules that only certain layers or elements refute.
+//! Tests the layers and elements that a check uses, with rules that only certain layers or elements refute.
 
 use snick_ir::rewrite::{RewriteResult, Rule};
 use snick_tensor::{ElementType, SplitMix};
@@ -6,7 +6,7 @@ use snick_tensor::{ElementType, SplitMix};
 use super::sample::{Fill, random_tensor};
 use super::tests::{NO_RELU, passes, refuted};
 
-/// The inputs of a layer may be related in ways that only preceding layers show.
+/// The inputs of a layer may be related in ways that are only visible in the preceding layers.
 #[test]
 fn a_wide_region_accepts_what_is_right_for_the_values_that_occur() {
     let layers = "%x = Parameter-1 {element_type: f32, shape: \"N\"}
@@ -17,7 +17,7 @@ fn a_wide_region_accepts_what_is_right_for_the_values_that_occur() {
     refuted(NO_RELU, &layers.replace("Multiply", "Add"));
 }
 
-/// If a layer that cannot be executed joined the region, nothing would be compared.
+/// If a layer that cannot be executed were added to the region, nothing would be compared.
 #[test]
 fn layers_with_bodies_do_not_join_a_region() {
     let body = "graph \"\" {
@@ -52,7 +52,8 @@ fn broadcast_last(keeps_abs: bool) -> Rule {
     })
 }
 
-/// If integers up to the bounds of their type were used as sizes, tensors would be too large for any machine.
+/// If integers up to the bounds of their type were used as sizes, tensors would exceed the memory of any
+/// machine.
 #[test]
 fn elements_that_are_sizes_are_small() {
     let layers = "%x = Parameter-1 {element_type: i32, shape: \"8,1\"}
@@ -85,8 +86,8 @@ fn integers_reach_the_bounds_of_their_type() {
     }
 }
 
-/// If sizes depend on elements, integers are small or equal to their index. This must suffice to refute a
-/// wrong threshold.
+/// If sizes depend on elements, integers are small or equal to their index. These integers must suffice to
+/// refute a wrong threshold.
 #[test]
 fn integers_differ_where_sizes_depend_on_them() {
     let higher = Rule::new("higher-threshold", |patch| {
@@ -111,7 +112,7 @@ fn integers_differ_where_sizes_depend_on_them() {
     );
 }
 
-/// Sums of coarse elements are exact, and terms of either sign occur, so that a forgotten term shows.
+/// Sums of coarse elements are exact, and the elements have either sign, so that a forgotten term is visible.
 #[test]
 fn elements_are_drawn_as_their_fill_says() {
     let drawn = |fill| {

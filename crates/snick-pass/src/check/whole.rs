@@ -1,9 +1,9 @@
 //! Compares a graph before and after a pass: merges the two graphs into one, and finds outputs that differ.
 //!
 //! Layers with equal ops and equal inputs are merged (value numbering), so an unchanged layer occurs only
-//! once. Layers that cannot be executed here, or are random or stateful, are matched by name. If the inputs
-//! of such a layer changed, they are compared like outputs, and the outputs of the layer are then assumed to
-//! be equal.
+//! once. Layers that cannot be executed here, and layers that are random or stateful, are matched by name
+//! instead. If the inputs of such a layer changed, the inputs are compared like outputs of the graph, and the
+//! outputs of the layer are then assumed to be equal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -177,8 +177,8 @@ impl Numbering {
     }
 }
 
-/// Whether an input or output is unchanged for callers: its op and name are equal, and no tensor name is
-/// lost. New tensor names are allowed, because the tensor may get the names of a layer that it replaces.
+/// Whether an input or output is unchanged for callers: its op and name are equal, and it has kept all tensor
+/// names. New tensor names are allowed, because a tensor may take over the names of a layer that it replaces.
 fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
     let names = |graph: &Graph, id: NodeId| -> Vec<String> {
         let value = graph.node(id).input(0).unwrap_or(Value { node: id, port: 0 });
@@ -195,7 +195,7 @@ fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) 
         && names(before, old).iter().all(|name| kept.contains(name))
 }
 
-/// Whether two ops are equal. If two constants share a tensor, their elements are not compared.
+/// Whether two ops are equal. Does not compare the elements of constants that share a tensor.
 fn is_same(a: &Op, b: &Op) -> bool {
     match (a, b) {
         (Op::Const(Constant::Here(a)), Op::Const(Constant::Here(b))) => Arc::ptr_eq(a, b) || a == b,
@@ -203,8 +203,8 @@ fn is_same(a: &Op, b: &Op) -> bool {
     }
 }
 
-/// A hash for value numbering; `None` for layers that are never merged by value: inputs, outputs, absent
-/// constants, and layers that are not deterministic.
+/// A hash for value numbering. `None` for layers that are never merged by value: inputs, outputs, absent
+/// constants, and layers that are random or stateful.
 fn number_of(op: &Op, inputs: &Inputs) -> Option<u64> {
     match op {
         Op::Parameter(_) | Op::Result(_) => None,

@@ -1,7 +1,8 @@
-//! Folds conversions of constants whose element type the target lacks.
+//! Folds conversions of constants whose element type the target does not support.
 //!
-//! Low-bit weights are converted by layers before they are used. If a target lacks their type, these layers
-//! are replaced by converted constants. Constants of types that the target supports stay packed.
+//! Low-bit weights are stored packed, and layers convert them before they are used. If a target does not
+//! support the packed type, these layers are replaced by converted constants. Constants of supported types
+//! stay packed.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{EvalOp, Graph, NodeId, Op, OpError};
@@ -9,7 +10,7 @@ use snick_tensor::ElementType;
 
 pub(super) const RULE: Rule = Rule::exact("convert-constant", converted);
 
-/// Whether a layer converts a constant of a type that the target lacks.
+/// Whether a layer converts a constant of a type that the target does not support.
 pub(super) fn is_of_other_type(graph: &Graph, id: NodeId, has_type: fn(ElementType) -> bool) -> bool {
     let input = graph.inputs(id).first().copied().flatten().and_then(|value| graph.fact(value));
     matches!(graph.node(id).op(), Op::Convert(_))

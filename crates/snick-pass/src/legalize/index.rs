@@ -4,7 +4,7 @@ use snick_ir::{GraphBuilder, IntOrValue, OpError};
 
 use IntOrValue::Int;
 
-/// Longer than any axis. Steps are clamped to this number, so that sums with them fit in i64.
+/// An index beyond the end of any axis. Steps are clamped to this number, so that sums with them fit in i64.
 pub(crate) const FAR: i64 = 1 << 62;
 
 /// Adds `size` to an index if the index is negative.

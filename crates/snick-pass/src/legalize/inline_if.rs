@@ -1,7 +1,7 @@
 //! inline-if: replaces an If with a known condition by the layers of the branch that runs.
 //!
-//! Exporters write `If(Equal(Shape(x)[1], 1), Squeeze(x), x)`, whose condition is known as soon as the sizes
-//! are.
+//! Exporters write patterns like `If(Equal(Shape(x)[1], 1), Squeeze(x), x)`. The condition is known as soon
+//! as the sizes are known.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, OpTraits, Value};
 
-/// Replaces an If by one of its branches. Keeps the known facts of the outputs, because inference would
-/// create new symbols for data-dependent sizes of the inlined layers.
+/// Replaces an If by one of its branches. Keeps the known facts of the outputs: inferring them again would
+/// create new symbols for data-dependent sizes.
 pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
 
 /// The same rule for an If with inputs or outputs of f16 or bf16. A session computes such values in f32, and
@@ -24,8 +24,8 @@ fn reads_or_gives_halves(patch: &Patch) -> bool {
     inputs.chain(node.outputs()).any(|fact| fact.element_type.is_half())
 }
 
-/// If `halves`, inlines only an If that has inputs or outputs of f16 or bf16, otherwise only an If that has
-/// none.
+/// Inlines an If with a known condition. If `halves`, only matches an If with inputs or outputs of f16 or
+/// bf16; otherwise, only an If without any.
 fn apply(patch: &mut Patch, halves: bool) -> Result<RewriteResult, OpError> {
     let Op::SubGraph(op) = patch.node().op() else { return Ok(RewriteResult::NoMatch) };
     if reads_or_gives_halves(patch) != halves {

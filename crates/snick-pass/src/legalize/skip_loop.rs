@@ -1,6 +1,6 @@
-//! skip-loop: replaces a Loop that is known not to iterate by its initial values and empty concatenations.
+//! skip-loop: replaces a Loop that is known not to iterate by its initial values and by empty concatenations.
 //!
-//! This is necessary because the OpenVINO runtime returns empty states for a Loop whose condition is
+//! The rule is needed because the OpenVINO runtime returns empty states for a Loop whose condition is
 //! initially false.
 
 use snick_ir::ops::control::port_map::PortLink;

@@ -1,4 +1,4 @@
-//! Replaces layers for which a target has no operator by layers for which it has one.
+//! Replaces layers that a target cannot express by layers that it can.
 
 use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
 use snick_ir::{Graph, NodeId, Op, OpTraits};
@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 use super::{constants, decompose, widen};
 
 /// More rounds than any layer needs. For example, GroupNormalization becomes MVN, which becomes reductions,
-/// whose element types may have to be changed.
+/// which may then have to be computed in another element type.
 const MAX_ROUNDS: usize = 16;
 
 /// The operators of a format or device, from its table.
@@ -15,10 +15,10 @@ const MAX_ROUNDS: usize = 16;
 pub struct Target {
     /// Whether the target can write a layer unchanged.
     pub can_write: fn(&Graph, NodeId) -> bool,
-    /// The wider element type in which to compute a layer, if the target has the operator, but not for the
-    /// element type of the layer.
+    /// The wider element type in which to compute a layer. `None` unless the target has the operator, but not
+    /// for the element type of the layer.
     pub computes_in: fn(&Graph, NodeId) -> Option<ElementType>,
-    /// Whether values may have an element type.
+    /// Whether the target supports values of an element type.
     pub has_type: fn(ElementType) -> bool,
 }
 
@@ -31,8 +31,8 @@ pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
 }
 
 /// Rewrites an inferred graph and its bodies until the target can write all layers, or no rule applies to the
-/// remaining ones. Returns the layers that a rule matched but declined, and the custom ops whose
-/// decomposition failed, with reasons.
+/// remaining ones. Returns, with reasons, the layers that a rule matched but declined, and the custom ops
+/// whose decomposition failed.
 pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
     let mut missed = Vec::new();
     rewrite(graph, &[constants::RULE], &|graph, id| constants::is_of_other_type(graph, id, target.has_type));

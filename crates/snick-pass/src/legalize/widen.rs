@@ -1,5 +1,5 @@
-//! Computes layers in a wider element type if the operator of a target does not support their own, and
-//! converts the results back.
+//! Computes layers in a wider element type and converts the results back, if the target has the operator but
+//! not for the element type of the layer.
 
 use snick_ir::OpError;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -19,8 +19,8 @@ pub(super) const RULES: &[(ElementType, Rule)] = &[
     (ElementType::I64, Rule::exact("compute-in-i64", |p| compute_in(p, ElementType::I64))),
 ];
 
-/// The type to widen: the type of the first output. If that is not a half float, as in comparisons, the type
-/// of the first half-float input.
+/// The type to widen: the type of the first output, or, if this is not a half float (as for comparisons), the
+/// type of the first half-float input.
 fn narrow(p: &Patch, wide: ElementType) -> Result<ElementType, OpError> {
     let own = p.element_type(p.output(0))?;
     if wide != ElementType::F32 || own.is_half() {

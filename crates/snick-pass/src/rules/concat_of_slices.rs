@@ -11,7 +11,7 @@ use crate::selection::Selection;
 /// inputs.
 pub(crate) const RULE: Rule = Rule::exact("concat-of-slices", apply);
 
-/// Consecutive inputs that together form one slice of a tensor.
+/// Consecutive inputs of a Concat that together form one slice of a tensor.
 struct Piece {
     /// The input, if the piece consists of a single one.
     input: Option<Value>,
@@ -82,7 +82,7 @@ fn is_empty(piece: &Piece) -> bool {
     piece.slice.is_some_and(|slice| slice.len == 0)
 }
 
-/// The slice for two pieces of the same tensor, if the second continues where the first ends.
+/// The slice that two pieces of the same tensor form together, if the second continues where the first ends.
 fn joined(first: &Piece, second: &Piece) -> Option<AxisSlice> {
     if first.source != second.source || first.others != second.others {
         return None;

@@ -6,7 +6,7 @@ use snick_tensor::ElementType;
 
 use crate::selection::Selection;
 
-/// Removes slices that select everything, reshapes to the same shape, transposes that keep the order,
+/// Removes slices that select everything, reshapes to the same shape, transposes that do not permute axes,
 /// conversions to the same type, and similar layers.
 pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 
@@ -51,7 +51,7 @@ fn same_shape(patch: &Patch) -> Result<bool, OpError> {
     Ok(data.shape.dims().is_some() && data.shape == out.shape)
 }
 
-/// Drops axes that a slice selects as a whole.
+/// Removes from a slice the axes that it selects as a whole.
 fn narrowed(patch: &mut Patch, selection: &Selection) -> Result<RewriteResult, OpError> {
     let data = patch.input(0)?;
     let before = selection.iter().count();

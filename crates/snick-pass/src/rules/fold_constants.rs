@@ -1,8 +1,8 @@
 //! fold-constants: replaces integer tensors that inference knows, such as shape computations, by constants.
 //! Also folds slices of constants.
 //!
-//! Floats are not folded: compressed weights have fewer bits when stored than when used, and runtimes
-//! recognise the layers that decompress them.
+//! Floats are not folded: compressed weights are smaller than the weights that they decompress to, and
+//! runtimes recognise the layers that decompress them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::selection::Selection;
 /// Folds integer tensors with known elements, and slices of constants up to [`MAX_BYTES`].
 pub(crate) const RULE: Rule = Rule::exact("fold-constants", apply);
 
-/// Maximum number of elements to copy if the sliced constant also has other readers.
+/// Maximum number of elements to copy if the sliced constant has other readers, too.
 const MAX_COPIED: usize = 4096;
 
 /// Maximum size of a folded slice, in bytes.
@@ -55,7 +55,7 @@ fn slice_of_constant(patch: &mut Patch) -> Result<Option<Tensor>, OpError> {
     let Some(slice) = op.eval(&[Tensor::clone(tensor)])?.into_iter().next() else { return Ok(None) };
     let bytes = slice.len().saturating_mul(slice.element_type().bit_width().unwrap_or(64) as usize) / 8;
     let is_small = slice.len() <= MAX_COPIED || (patch.is_read_once(data) && bytes <= MAX_BYTES);
-    // Copies use fuel, because a file may declare a large constant by repeating one element, and slice it
+    // Copies use fuel: a malicious file may declare a large constant by repeating one element, and slice it
     // many times.
     Ok((is_small && patch.take_fuel(slice.len())).then(|| slice.contiguous()))
 }

@@ -1,4 +1,4 @@
-//! The hoist-slice rules: compute only the elements of an op's output that are read.
+//! The hoist-slice rules: move a slice above an op, so that the op only computes the elements that are read.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -15,11 +15,11 @@ pub(crate) const ELEMENTWISE: Rule =
 pub(crate) const BROADCAST: Rule =
     Rule::exact("hoist-slice-broadcast", |patch| hoist(patch, |op| matches!(op, Op::Broadcast(_)), false));
 
-/// Moves a slice above an op for which there is no other rule, along axes on which the op computes each index
+/// Moves a slice above an op without a rule of its own, along axes on which the op computes each index
 /// independently.
 pub(crate) const ROWS: Rule = Rule::exact("hoist-slice-rows", |patch| hoist(patch, is_of_rows, false));
 
-/// Like [`ROWS`], for ops that sum: with fewer rows, sums may be computed in a different order.
+/// Like [`ROWS`], for ops that sum. With fewer rows, such an op may sum in a different order.
 pub(crate) const SUMS: Rule =
     Rule::exact("hoist-slice-sums", |patch| hoist(patch, is_of_rows, true)).may_round_within(1e-5, 0.0);
 
@@ -39,12 +39,12 @@ pub(crate) const TRANSPOSE: Rule =
 fn is_of_rows(op: &Op) -> bool {
     let has_own_rule = op.has(OpTraits::ELEMENTWISE)
         || matches!(op, Op::Broadcast(_) | Op::Gather(_) | Op::MatMul(_) | Op::Transpose(_));
-    // Most slices read one of these two ops, which have no axis map.
+    // Most slices read one of these two ops. Excluding them here saves time, because they have no axis map.
     !has_own_rule && !matches!(op, Op::Slice(_) | Op::Parameter(_))
 }
 
-/// Moves the matched slice above the op that it slices, if `accepts` allows this op and the op has no other
-/// reader. Output axes without a corresponding input axis are still sliced after the op.
+/// Moves the matched slice above the op whose output it slices, if `accepts` allows this op and the op has no
+/// other reader. Output axes without a corresponding input axis are still sliced after the op.
 fn hoist(patch: &mut Patch, accepts: fn(&Op) -> bool, may_round: bool) -> Result<RewriteResult, OpError> {
     let Some((selection, computed, ())) = Selection::of_computed(patch, |op| accepts(op).then_some(()))?
     else {
@@ -177,7 +177,7 @@ mod tests {
              %s = slice(%b) {axes: [1], start: [5], len: [3], step: [-1]}
              %y = Result-1(%s)";
         silent("hoist-slice-broadcast", &format!("{sliced}\n%z = Result-1(%b)"));
-        // Reversing the whole axis does not save anything.
+        // A slice that only reverses an axis does not save anything.
         silent("hoist-slice-broadcast", &sliced.replace("len: [3]", "len: [6]"));
     }
 
@@ -290,7 +290,7 @@ mod tests {
         );
         assert!(text.contains("slice(%x) {axes: [0], start: [5], len: [3], step: [-2]}"), "{text}");
         assert!(text.contains("slice(%i) {axes: [1], start: [1], len: [2], step: [2]}"), "{text}");
-        // If `places` has several index axes, the later axes are at other positions in the data.
+        // Unless `places` has exactly one axis, later axes of the output are at other positions in the data.
         for (places, behind) in [("", 1), ("3,4", 3)] {
             let layers = format!(
                 "%x = Parameter-1 {{element_type: f32, shape: \"6,9,8\"}}

@@ -1,5 +1,6 @@
 //! hoist-slice-reshape: replaces a slice of a Reshape by a Reshape of a slice, if the axes correspond. This
-//! is a separate rule, because axis maps cannot express how a Reshape merges and splits axes.
+//! is separate from the other hoist-slice rules, because axis maps cannot express how a Reshape merges and
+//! splits axes.
 
 use smallvec::SmallVec;
 use snick_ir::ops::shape::reshape::Reshape;
@@ -33,8 +34,8 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     patch.add_op(op, &[data, target] as &[Value]).map(RewriteResult::one)
 }
 
-/// The shape of the slice as a target of Reshape, in which a dynamic dim is -1; `None` if it cannot be
-/// expressed.
+/// The shape of the slice as the target of a Reshape, in which a dynamic dim is -1; `None` if no such target
+/// exists.
 fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
     let dims = patch.dims(patch.output(0))?.unwrap_or_default();
     let target: SmallVec<[i64; 4]> = dims.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
@@ -43,8 +44,9 @@ fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
     Ok((open == 0 || (open == 1 && !target.contains(&0))).then_some(target))
 }
 
-/// The selection of a tensor with dims `from` that has the same elements as `selection` after reshaping the
-/// tensor to `to`. `None` if no such selection exists, or if the correspondence of axes is unknown.
+/// The selection of a tensor with dims `from` that selects the same elements as `selection` does after the
+/// tensor is reshaped to `to`. `None` if no such selection exists, or if the correspondence of axes is
+/// unknown.
 fn through_reshape<C: AnySlice + From<AxisSlice>>(
     from: &[SymExpr],
     to: &[SymExpr],
@@ -85,8 +87,9 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
     Some(Selection::new(axes))
 }
 
-/// Like [`through_reshape`], for a group of axes with the same number of elements before and after. The group
-/// starts at axis `first` before the reshape and at axis `last` after it; its dims are constant and not 0.
+/// Like [`through_reshape`], for a group of axes that has the same number of elements before and after. The
+/// group starts at axis `first` before the Reshape and at axis `last` after it. Its dims are constant and not
+/// 0.
 fn through_group<C: AnySlice>(
     first: usize,
     from: &[SymExpr],
@@ -117,8 +120,8 @@ fn through_group<C: AnySlice>(
             axes.push((at, AxisSlice { start: index, len: len / below, step: 1 }));
             return Some(axes);
         }
-        // Assumes that the whole range is at a single index of this axis. If it is not, it extends beyond a
-        // later axis, and the result is `None`.
+        // Assumes that the whole range is at a single index of this axis. If this is wrong, the range exceeds
+        // a later axis, and the result is `None`.
         axes.push((at, AxisSlice { start: index, len: 1, step: 1 }));
         offset = within;
     }

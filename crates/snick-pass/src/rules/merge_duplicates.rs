@@ -66,7 +66,8 @@ pub(crate) fn hash_of(op: &Op, inputs: &[Option<Value>]) -> Option<u64> {
         Op::Const(Constant::Absent(_)) => return None,
         Op::Slice(slice) => slice.hash(&mut hasher),
         op if op.has(OpTraits::HAS_BODIES) => {}
-        // Hashes attributes, too, so that layers that differ only in attributes are not compared pairwise.
+        // Includes attributes in the hash. Otherwise, layers that differ only in attributes would be compared
+        // pairwise.
         op => drop(write!(Hashed(&mut hasher), "{:?}", op.attrs())),
     }
     Some(hasher.finish())

@@ -5,7 +5,7 @@ use snick_ir::{Op, OpError};
 
 use crate::selection::Selection;
 
-/// Composes two slices axis by axis, unless this would need arithmetic on dynamic bounds.
+/// Composes two slices axis by axis. Does not match if this would need arithmetic on dynamic bounds.
 pub(crate) const RULE: Rule = Rule::exact("merge-slices", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

@@ -1,5 +1,5 @@
-//! The rules, one per file. Rules that only differ in the op above which they move a slice share a file. The
-//! tests in each file show where its rule applies and where it does not.
+//! The rules, one per file. Rules that differ only in the op above which they move a slice share a file. The
+//! tests in each file show where its rules apply and where they do not.
 
 pub(crate) mod concat_of_slices;
 pub(crate) mod drop_identities;

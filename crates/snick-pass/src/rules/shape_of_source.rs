@@ -1,13 +1,13 @@
 //! shape-of-source: reads the shape of a sliced value from an operand of the op that computes the value.
 //!
-//! If the stop of a slice depends on the size of its input, the model reads the shape of this input. This
-//! second reader would keep the slice from moving up, so the shape is read from an operand that has the same
-//! shape.
+//! If the stop of a slice depends on the size of the sliced value, a ShapeOf reads this value, too. This
+//! second reader would keep the slice from being moved above the op, so the ShapeOf is changed to read an
+//! operand of the same shape.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, OpTraits, Value};
 
-/// Moves a ShapeOf above an op whose output is also sliced, if an operand of the op has the same shape.
+/// Moves a ShapeOf above an op whose output is also sliced. An operand of the op must have the same shape.
 pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
 
 /// Maximum number of readers of a value to consider.

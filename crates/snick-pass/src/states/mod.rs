@@ -1,8 +1,8 @@
-//! States that a model keeps between runs: in variables (ReadValue, Assign), or as inputs and outputs.
+//! States that a model keeps between runs, either in variables (ReadValue, Assign) or as inputs and outputs.
 //!
 //! [`make_stateless`] turns variables into inputs and outputs, for formats without variables;
-//! [`make_stateful`] is the inverse. Names are those that exporters of language models use: a run reads
-//! `past…` and returns `present…` for the next run.
+//! [`make_stateful`] is the inverse. The names are those that exporters of language models use: a run reads
+//! the input `past…` and returns the output `present…` for the next run.
 
 mod names;
 mod stateful;
@@ -57,12 +57,12 @@ pub enum State {
         input: String,
         /// The name of the output.
         output: String,
-        /// The initial value: element type and shape, and the element if all elements are equal. Empty if
+        /// The initial value: element type and shape, and the number if all elements are equal. Empty if
         /// unknown.
         initial: String,
     },
-    /// The variable always has its initial value, which is recomputed in each run. It depends on inputs that
-    /// do not change between runs, such as the output of an encoder.
+    /// The variable always has its initial value, so the model recomputes this value in each run. It depends
+    /// on inputs that do not change between runs, such as the output of an encoder.
     Recomputed {
         /// The variable.
         variable_id: String,

@@ -1,13 +1,15 @@
 //! The names of the inputs and outputs of states.
 
-/// The word in the name of an input that marks a state. The output has `PRESENT` in place of this word.
+/// Words that mark the name of an input as the name of a state. The name of the output has [`PRESENT`]
+/// instead.
 const PAST: [&str; 2] = ["past_key_values", "past"];
 const PRESENT: &str = "present";
 
-/// The names of the input and output for a variable. Exporters name a variable by concatenating both, as in
-/// `past_key_values.0.keypresent.0.key`. For any other variable, prefixes are added to its name.
+/// The names of the input and the output for a variable. Some exporters concatenate both names to name the
+/// variable, as in `past_key_values.0.keypresent.0.key`. For any other variable, prefixes are added to its
+/// name.
 pub(super) fn input_and_output(variable_id: &str) -> (String, String) {
-    // The two names only differ in one word, which determines where to split.
+    // The two names differ only in one word, so the length determines where to split.
     let joined = PAST.iter().find_map(|past| {
         let same = variable_id.len().checked_sub(past.len() + PRESENT.len())? / 2;
         let (input, output) = variable_id.split_at_checked(same + past.len())?;
@@ -24,7 +26,7 @@ pub(super) fn output_of(input: &str) -> Option<String> {
     })
 }
 
-/// The variable for the names of an input and an output; the inverse of [`input_and_output`].
+/// The variable for an input and an output with these names; the inverse of [`input_and_output`].
 pub(super) fn variable_id(input: &str, output: &str) -> String {
     match (input.strip_prefix("past."), output.strip_prefix("present.")) {
         (Some(one), Some(other)) if one == other => one.into(),

@@ -10,13 +10,15 @@ use snick_shape::{DimSpec, ShapeSpec, SymExpr};
 
 use super::{State, names};
 
-/// Turns each input that is named like a past state into a variable, if there is an output that is named like
-/// its present state: `past_key_values.0.key` and `present.0.key`, or `past.v` and `present.v`. Infers the
+/// Turns each input that is named like a past state into a variable, if an output is named like the matching
+/// present state: `past_key_values.0.key` and `present.0.key`, or `past.v` and `present.v`. Also infers the
 /// graph. The inverse of [`make_stateless`](super::make_stateless).
 ///
-/// A new variable is initially zero. Its dynamic sizes are taken from other inputs with the same symbol. The
-/// first axis is the batch, whose size is the first size of the first input that is not a state. All other
-/// sizes start at their minimum, usually 0.
+/// A new variable is initially zero. The sizes of its initial value are chosen as follows:
+///
+/// - A dynamic size with a symbol that another input has, too, is the size of this input.
+/// - The first axis is the batch. Its size is the first size of the first input that is not a state.
+/// - All other dynamic sizes start at their minimum, which usually is 0.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"B,1,4\"}\n  \
@@ -126,7 +128,7 @@ enum Size {
     Of(Value, i64),
 }
 
-/// The sizes of the inputs that are not states, which initial values can use.
+/// The sizes of the inputs that are not states. Initial values of variables can use them.
 struct InputSizes {
     by_dim: HashMap<SymExpr, Size>,
     /// The first size of the first such input that has axes.

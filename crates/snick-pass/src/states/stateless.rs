@@ -17,8 +17,9 @@ struct Variable {
 }
 
 /// Turns each variable of an inferred graph into an input and an output, in the order of the ReadValues, and
-/// infers the graph. The caller must pass the outputs of each run to the inputs of the next run. If a
-/// variable is only assigned the value that was read from it, it is replaced by its initial value.
+/// infers the graph. The caller must pass the outputs of each run to the inputs of the next run. If the only
+/// value assigned to a variable is the value that was read from it, the variable is replaced by its initial
+/// value.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
@@ -107,8 +108,8 @@ fn has_states(graph: &Graph) -> bool {
     })
 }
 
-/// Whether a variable keeps its initial value: it has an initial value, and is only assigned the value read
-/// from it.
+/// Whether a variable keeps its initial value: it has one, and the only value assigned to it is the value
+/// that was read from it.
 fn is_constant(graph: &Graph, variable_id: &str, variable: &Variable) -> bool {
     let input = |id: &NodeId| graph.inputs(*id).first().copied().flatten();
     let is_own = |value: Value| matches!(graph.node(value.node).op(), Op::ReadValue(op) if op.variable_id == variable_id);
@@ -152,7 +153,7 @@ fn declared_shape(graph: &Graph, op: &Op, fact: &Fact) -> ShapeSpec {
     }
 }
 
-/// The element type and shape of a value, and its element if all are equal: `f32[?,2,0,16] of 0`.
+/// The element type and shape of a value, and its element if all are equal, such as `f32[?,2,0,16] of 0`.
 fn described(graph: &Graph, value: Value) -> String {
     let Some(fact) = graph.fact(value) else { return String::new() };
     let shape = fact.shape.display_intervals(graph.symbols());
@@ -171,7 +172,7 @@ fn element(graph: &Graph, mut value: Value) -> Option<f64> {
     rest.iter().all(|other| other == first).then_some(*first)
 }
 
-/// Adds an output for the value that is assigned to a variable last, or for `value` if no value is assigned.
+/// Adds an output for the last value assigned to a variable, or for `value` if none is assigned.
 fn add_output(graph: &mut Graph, value: Value, assigns: &[NodeId], name: &str) {
     let assigned = |graph: &Graph, assign| graph.node(assign).input(0);
     let last = assigns.last().and_then(|&assign| assigned(graph, assign)).unwrap_or(value);

@@ -79,8 +79,8 @@ fn h_sigmoid(p: &mut Patch, x: Value) -> Result<Value> {
     p.clamp(moved, 0.0, 1.0)
 }
 
-/// The scalar parameter at input `i`, in the element type of `like`. A known value is mapped by `meaning` and
-/// becomes a constant.
+/// The scalar parameter at input `i`, in the element type of `like`. If the value is known, it is mapped by
+/// `meaning` and becomes a constant.
 fn parameter(p: &mut Patch, i: usize, like: Value, meaning: fn(f64) -> f64) -> Result<Value> {
     let value = p.input(i)?;
     let known = p.fact(value)?.as_tensor().and_then(|tensor| tensor.to_f64_vec().ok()?.first().copied());
@@ -106,7 +106,7 @@ fn hard_sigmoid(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// Computes `lambda * x`, or `lambda * alpha * (e^x - 1)` below 0.
+/// Computes `lambda * x`; for negative `x`, `lambda * alpha * (e^x - 1)`.
 fn selu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Selu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -133,7 +133,7 @@ fn swish(p: &mut Patch) -> Result<RewriteResult> {
     p.multiply(x, gate).map(RewriteResult::one)
 }
 
-/// Computes `slope * x` below 0, and `x` above. A 1-D slope has one element per channel.
+/// Computes `slope * x` for negative `x`, and `x` otherwise. A 1-D slope has one element per channel.
 fn prelu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::PRelu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, slope) = (p.input(0)?, p.input(1)?);

@@ -1,4 +1,4 @@
-//! Adaptive pooling, one axis at a time: windows cover each axis without gaps.
+//! Adaptive pooling, one axis at a time. The windows cover each axis without gaps.
 
 use snick_ir::Op;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};

@@ -27,8 +27,8 @@ fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {
     p.select(is_same, quotient, less).map(RewriteResult::one)
 }
 
-/// Computes the remainder with the sign of the divisor from the one with the sign of the dividend: adds the
-/// divisor where the signs differ.
+/// Computes the remainder that has the sign of the divisor. Starts from the remainder that has the sign of
+/// the dividend, and adds the divisor where the signs differ.
 fn floor_mod(p: &mut Patch) -> Result<RewriteResult> {
     if *p.node().op() != FloorMod::default().into() {
         return Ok(RewriteResult::NoMatch);

@@ -9,8 +9,8 @@ use super::helpers::{Result, known_size};
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-attention", attention).may_round_within(1e-5, 0.0);
 
-/// Computes `softmax(query * scale * key^T + mask) * value`. A sink is an extra score for each query; its
-/// column of the softmax is dropped.
+/// Computes `softmax(query * scale * key^T + mask) * value`. A sink adds a score to each row before the
+/// softmax; its column is dropped afterwards.
 fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ScaledDotProductAttention(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
@@ -18,7 +18,7 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let mut scores = p.add_op(MatMul { transpose_a: false, transpose_b: true }, &[query, key])?;
     let never = p.scalar_like(scores, f64::NEG_INFINITY)?;
     if op.causal {
-        // Query `i` sees the keys up to key `i`.
+        // Causal mask: query `i` attends to the keys up to key `i`.
         let (rows, keys) = (count(p, scores, -2)?, count(p, scores, -1)?);
         let rows = p.unsqueeze(rows, &[-1])?;
         let is_seen = p.less_equal(keys, rows)?;
@@ -52,8 +52,9 @@ fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
     p.broadcast_to(sink, sizes)
 }
 
-/// Multiplies the query by the scale, by default the inverse square root of its depth. The default is applied
-/// in f32 to half floats, so that it is not rounded to half precision.
+/// Multiplies the query by the scale. The default scale is the inverse square root of the depth of the query;
+/// for half floats, the multiplication is then done in f32, so that the scale is not rounded to half
+/// precision.
 fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
     let own = p.element_type(query)?;
     if let Some(scale) = p.optional(4) {

@@ -23,8 +23,8 @@ fn multiple(axis: usize, times: i64) -> Size {
     Size::Of { axis, times, over: 1 }
 }
 
-/// Reshapes to sizes `parts`, permutes the axes, and merges the groups of axes that `joined` lists, with axes
-/// numbered after the permutation.
+/// Reshapes to sizes `parts`, permutes the axes by `order`, and merges each group of axes in `joined`. These
+/// axes are numbered as after the permutation.
 fn rearrange(
     p: &mut Patch,
     x: Value,
@@ -107,7 +107,8 @@ fn shuffle_channels(p: &mut Patch) -> Result<RewriteResult> {
     reshape_like(p, dealt, x).map(RewriteResult::one)
 }
 
-/// Reads the data as if it had `channels / stride^2` channels, and `stride` times the height and width.
+/// Reinterprets the data as images with `channels / stride^2` channels and `stride` times the height and
+/// width.
 fn reorg_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ReorgYolo(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, stride) = (p.input(0)?, op.stride.max(1) as i64);
@@ -134,7 +135,7 @@ fn known_blocks(p: &Patch) -> Result<Option<[Vec<i64>; 3]>> {
     Ok((all.iter().all(|list| list.len() == rank) && all[0].iter().all(|&size| size > 0)).then_some(all))
 }
 
-/// Pads, splits each axis into blocks, and moves the blocks to the front.
+/// Pads, splits each axis into blocks, and moves the blocks to the batch.
 fn space_to_batch(p: &mut Patch) -> Result<RewriteResult> {
     let Op::SpaceToBatch(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let Some([blocks, begins, ends]) = known_blocks(p)? else { return Ok(at_run_time("the blocks")) };

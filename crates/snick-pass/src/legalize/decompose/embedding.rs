@@ -38,7 +38,7 @@ fn index(p: &mut Patch, i: usize) -> Result<Value> {
     p.convert(input, ElementType::I64)
 }
 
-/// Gathers rows by indices of rank `axes`, and multiplies them by input `weights` if the layer has it.
+/// Gathers rows with indices of rank `axes`. Multiplies them by input `weights` if the layer has this input.
 fn rows(p: &mut Patch, axes: usize, weights: usize) -> Result<Value> {
     let (table, indices) = (p.input(0)?, index(p, 1)?);
     let rows = p.gather(table, indices, 0)?;
@@ -50,7 +50,7 @@ fn rows(p: &mut Patch, axes: usize, weights: usize) -> Result<Value> {
     p.multiply(rows, weights)
 }
 
-/// Each bag is a row of indices.
+/// Bags of equal size: each row of indices is a bag.
 fn packed(p: &mut Patch, reduction: BagReduction) -> Result<RewriteResult> {
     let rows = rows(p, 2, 2)?;
     let y = match reduction {

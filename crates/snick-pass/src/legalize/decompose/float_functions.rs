@@ -33,13 +33,13 @@ fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     let wide = p.convert(x, ElementType::F64)?;
     let mut y = p.add_op(op, &[wide])?;
     if let (true, Some((least, _))) = (is_partial, own.integer_range_f64()) {
-        // Done before clamping, because runtimes differ in how they clamp and convert NaN.
+        // NaN is replaced before clamping, because runtimes differ in how they clamp and convert it.
         let is_nan = p.add_op(IsNaN, &[y])?;
         y = p.select(is_nan, least, y)?;
     }
     let whole = p.add_op(Round::default(), &[y])?;
     let near = match own.integer_range_f64() {
-        // The function saturates, but a conversion would wrap numbers outside of the type.
+        // The function saturates, whereas a conversion would wrap numbers outside of the range of the type.
         Some((min, max)) if !is_within_one => {
             let within = p.add_op(Clamp { min, max }, &[whole])?;
             p.convert(within, own)?

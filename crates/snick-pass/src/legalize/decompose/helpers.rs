@@ -7,8 +7,7 @@ use snick_tensor::ElementType;
 
 pub(super) type Result<T, E = OpError> = std::result::Result<T, E>;
 
-/// Builds the replacement with inputs of f16 or bf16 converted to f32; inputs of other types are not
-/// converted.
+/// Builds the replacement with all inputs of f16 or bf16 converted to f32.
 pub(super) fn in_f32(
     p: &mut Patch,
     inputs: &[Value],
@@ -30,7 +29,7 @@ pub(super) fn is_integer(p: &Patch) -> Result<bool> {
     Ok(p.element_type(p.input(0)?)?.is_integer())
 }
 
-/// Declines because something is only known at run time.
+/// Declines a layer because `what` is only known at run time.
 pub(super) fn at_run_time(what: &str) -> RewriteResult {
     RewriteResult::Declined(format!("{what} known only at run time"))
 }
@@ -74,7 +73,7 @@ pub(super) fn reshape_like(p: &mut Patch, x: Value, like: Value) -> Result<Value
     p.reshape_to(x, sizes)
 }
 
-/// A size in the target of a reshape.
+/// A size in the target shape of a Reshape.
 #[derive(Copy, Clone)]
 pub(super) enum Size {
     Known(i64),

@@ -1,7 +1,7 @@
-//! Interpolation by matrices: along each axis, an output is a weighted sum of inputs.
+//! Interpolation as matrix multiplications: along each axis, an output is a weighted sum of inputs.
 //!
-//! If the sizes are known, the weights are constants. The weights for filters of the Pillow library can also
-//! be computed from unknown sizes.
+//! If the sizes are known, the weights are constants. For the filters of the Pillow library, the weights can
+//! also be computed at run time from dynamic sizes.
 
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode};
 use snick_ir::ops::{MatMul, Round};
@@ -63,7 +63,8 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
     p.convert(y, own).map(RewriteResult::one)
 }
 
-/// Computes coordinates, and from them weights or indices, if the sizes are only known at run time.
+/// For sizes that are only known at run time, adds layers that compute the coordinates, and from these the
+/// weights or indices.
 fn at_run_sizes(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     let Some(sampling) = op.resampling(p.rank(x)?) else {
         return Ok(at_run_time("the sizes of an interpolation by a filter"));
@@ -102,7 +103,7 @@ fn distinct_axes(p: &Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<usi
     Ok((!is_twice).then(|| axes.to_vec()))
 }
 
-/// How to compute all outputs along one axis.
+/// How all outputs along one axis are computed.
 enum Step {
     /// Gathers the inputs at these indices.
     Pick(Value),
@@ -110,7 +111,7 @@ enum Step {
     Sum(Value),
 }
 
-/// Chooses a gather if each output equals a single input and the elements keep their type.
+/// Chooses a gather if each output equals a single input and the element type does not change.
 fn step_of(p: &mut Patch, weights: Tensor, own: ElementType) -> Result<Step> {
     let columns = weights.dims().last().copied().unwrap_or(1).max(1);
     let numbers = weights.to_f32_vec()?;
@@ -126,10 +127,10 @@ fn step_of(p: &mut Patch, weights: Tensor, own: ElementType) -> Result<Step> {
     }
 }
 
-/// Adds the padding with zeros as a separate layer.
+/// Turns the padding into a separate Pad with zeros before the interpolation.
 fn padded(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     if !op.since.at_least(4) {
-        // In the first version, the positions of outputs depend on the presence of pads.
+        // In Interpolate-1, the positions of outputs depend on whether there is padding.
         return Ok(RewriteResult::Declined("padding before an interpolation".into()));
     }
     let rank = p.rank(x)?;

@@ -1,8 +1,8 @@
-//! Decompositions replace a layer for which a target has no operator by simpler ops.
+//! Decompositions replace a layer by simpler ops if a target has no operator for it.
 //!
 //! Each rule replaces one layer by ops that every target has, or that are decomposed in turn. The rules are
-//! checked like all other rules. If rounding to f16 or bf16 too early would lose precision, a rule computes
-//! in f32. Sizes that inference knows are constants.
+//! checked like all other rules. A rule computes half floats in f32 if rounding intermediate results would
+//! lose precision. Sizes that inference knows become constants.
 
 mod activations;
 mod adaptive_pool;

@@ -6,7 +6,7 @@ use snick_tensor::kernels::PadMode;
 
 use super::helpers::{Result, at_run_time, known, known_size};
 
-/// Maximum number of elements to gather; each element needs an index.
+/// Maximum number of elements to gather, because each element needs an index in a constant.
 const MAX_GATHERED: i64 = 1 << 20;
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-pad", pad);
@@ -35,9 +35,9 @@ fn pad(p: &mut Patch) -> Result<RewriteResult> {
     Ok(RewriteResult::one(x))
 }
 
-/// The `count` elements to add before or after an axis.
+/// The `count` elements to add at one end of an axis, as a slice of `x`.
 fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind: bool) -> Result<Value> {
-    // In contrast to the symmetric mode, reflection does not repeat the edge element.
+    // Reflection skips the edge element, the symmetric mode repeats it.
     let skip = i64::from(mode == PadMode::Reflect);
     if known_size(p, x, usize::try_from(axis).unwrap_or(usize::MAX))?.is_none() {
         return gathered(p, x, axis, count, mode, behind);

@@ -36,7 +36,7 @@ fn search_sorted(p: &mut Patch) -> Result<RewriteResult> {
     count(p, sorted, values, is_below, op.output_type.element_type())
 }
 
-/// Whether a bound counts as below a value.
+/// Whether a bound is counted as below a value.
 type IsBelow = fn(&mut Patch, Value, Value) -> Result<Value>;
 
 /// For each value, the number of bounds along the last axis that are below the value.

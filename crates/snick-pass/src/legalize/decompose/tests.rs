@@ -1,4 +1,4 @@
-//! Every decomposition matches, and has the same result as the layer.
+//! Tests that every decomposition matches and has the same result as the layer.
 
 use crate::testing::{fires, silent};
 

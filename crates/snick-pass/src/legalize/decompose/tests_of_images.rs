@@ -1,4 +1,4 @@
-//! Decompositions of image preprocessing give the same results as the layers.
+//! Tests that decompositions of image preprocessing have the same results as the layers.
 
 use super::tests::decomposes;
 
@@ -22,7 +22,8 @@ fn pillow_filters_of_known_and_unknown_sizes() {
             resized(mode, "2, 7", "2, 1", (element_type, "2..5,4..9,2..5"));
         }
     }
-    // Only sizes whose weights are exact: otherwise, the order of the sum would decide how a half is rounded.
+    // Uses only sizes with exact weights: otherwise, the order of summation would decide how ties are
+    // rounded.
     for element_type in ["u8", "i32"] {
         resized("bilinear_pillow", "8, 6", "1, 2", (element_type, "1,4,3,3"));
         resized("bilinear_pillow", "4, 4", "2, 1", (element_type, "1..3,2,2"));

@@ -1,5 +1,5 @@
-//! lower-bounds: clamps a range by [`clamp_range`], using Minimum, Maximum and Select on i64 scalars. Applies
-//! where a format cannot express the range itself.
+//! lower-bounds: computes the `bounds` primitive with Minimum, Maximum and Select on i64 scalars, as
+//! [`clamp_range`] does. Needed where a format cannot express the range itself.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};

@@ -1,4 +1,5 @@
-//! Selects the elements of a dynamic slice in ascending order, with arithmetic.
+//! Rewrites a dynamic slice so that it selects its elements in ascending order. The bounds are computed in
+//! the graph.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::Patch;
@@ -20,7 +21,7 @@ enum Direction {
     Unknown(IntOrValue),
 }
 
-/// The range of an axis in ascending order. For a descending slice, also the range that reverses it.
+/// The range of an axis in ascending order. For a descending slice, also the range that reverses the result.
 pub(super) fn ascending(
     cx: &mut Patch,
     axis: usize,
@@ -70,8 +71,8 @@ fn direction(cx: &mut Patch, slice: &DynAxisSlice, step: IntOrValue) -> Result<D
     }
 }
 
-/// The absolute value of the step, at most [`FAR`]. The limit does not change the result, because a slice
-/// with a longer step selects at most one element.
+/// The absolute value of the step, limited to [`FAR`]. The limit does not change the result, because a slice
+/// selects at most one element with any step this long.
 fn stride(cx: &mut Patch, step: IntOrValue, direction: Direction) -> Result<IntOrValue, OpError> {
     match (step, direction) {
         (Int(step), _) => Ok(Int(step.saturating_abs().min(FAR))),

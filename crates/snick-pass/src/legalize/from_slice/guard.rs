@@ -1,8 +1,8 @@
-//! Adds layers that fail at run time where the primitive would.
+//! Adds layers that fail at run time wherever the primitive would fail.
 //!
-//! If a start or length is negative, ordinary ops would count it from the end, or select nothing. To force a
-//! failure, a Concat joins one row with two, because few other ops of the OpenVINO runtime check shapes at
-//! run time.
+//! For a negative start or length, ordinary ops would count from the end, or select nothing. To force a
+//! failure, a Concat joins a tensor of one row with a tensor of two rows: few other ops of the OpenVINO
+//! runtime check shapes at run time.
 
 use snick_ir::ops::GatherNd;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;

@@ -1,4 +1,4 @@
-//! Replaces primitives by ops that formats have: `slice` by Slice-8 or StridedSlice-1, `bounds` by
+//! Replaces primitives by ops that formats have: `slice` by Slice-8 or StridedSlice-1, and `bounds` by
 //! arithmetic.
 
 mod arithmetic;

@@ -69,10 +69,12 @@ impl OpRange {
     }
 
     /// Whether the OpenVINO runtime infers the range correctly for all axis sizes in `sizes` and all result
-    /// lengths in `lens`. This was found by trying all small ranges. If a bound is unknown, the runtime
-    /// infers correctly. If the bounds are known, it only considers the minimum and maximum size. For
-    /// example, for up to eight elements it infers that `-1:3` is empty, because it is empty for zero and for
-    /// eight elements.
+    /// lengths in `lens`. This was determined by trying all small ranges.
+    ///
+    /// - If a bound is unknown, the runtime infers correctly.
+    /// - If the bounds are known, the runtime only considers the minimum and the maximum size. For example,
+    ///   if the axis has up to eight elements, it infers that `-1:3` is empty, because the range is empty for
+    ///   sizes 0 and 8.
     fn is_inferred_right(&self, sizes: Interval, lens: Interval) -> bool {
         let bounds = [self.start, self.stop];
         let Int(step) = self.step else {
@@ -105,12 +107,12 @@ impl OpRange {
         self.step.as_int().is_some_and(|step| step < 0)
     }
 
-    /// A stop that has no effect.
+    /// A stop that selects up to the end in the direction of the step.
     pub(super) fn last(&self) -> IntOrValue {
         Int(if self.is_backward() { i64::MIN } else { i64::MAX })
     }
 
-    /// A start that has no effect.
+    /// A start that selects from the beginning in the direction of the step.
     pub(super) fn first(&self) -> IntOrValue {
         Int(if self.is_backward() { i64::MAX } else { 0 })
     }

@@ -2,9 +2,10 @@
 //!
 //! If `bounds` computed a slice from a range, the slice becomes this range again, because the replacing ops
 //! clamp it in the same way. Other dynamic slices select their elements in ascending order; if the original
-//! slice is descending, a second slice then reverses the whole axis. This avoids ranges with a negative step
-//! and an unknown stop, for which the shape inference of the OpenVINO runtime is wrong: it considers
-//! `0:stop:-3` empty for any stop.
+//! slice is descending, a second slice then reverses the whole axis.
+//!
+//! This avoids ranges with a negative step and an unknown stop, for which the shape inference of the OpenVINO
+//! runtime is wrong: it considers `0:stop:-3` empty for any stop.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -27,8 +28,8 @@ use super::op_range::{OpRange, is_unknown};
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SliceAs {
-    /// Slice-8, or StridedSlice-1 if nothing is known about a bound before the run. In that case the OpenVINO
-    /// runtime infers more for StridedSlice.
+    /// Slice-8, or StridedSlice-1 if nothing is known about a bound before the run: in this case the OpenVINO
+    /// runtime infers more precise shapes for StridedSlice.
     #[default]
     Either,
     /// Slice-8, which lists the axes that it slices.
@@ -48,8 +49,8 @@ pub fn ranges(slice_as: SliceAs) -> Rule {
 }
 
 /// The replacement of a primitive: one op for each list that is not empty, in this order, followed by
-/// assertions of sizes. Ranges are grouped by what is known about them, because in a single op, an unknown
-/// number would hide the known ones from inference.
+/// assertions of sizes. Ranges with known and with unknown numbers go to different ops, because in a single
+/// op the unknown numbers would keep the runtime from inferring the known ones.
 #[derive(Default)]
 struct Steps {
     /// Ranges in which all numbers are known.
@@ -79,7 +80,8 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
             continue;
         }
         let dim = cx.dims(data)?.and_then(|dims| dims.get(axis).cloned());
-        // These ops select the elements that exist, whereas the primitive fails if elements are missing.
+        // The replacing ops select only the elements that exist, whereas the primitive fails if elements are
+        // missing.
         if let (Int(len @ 1..), false) = (slice.len, is_within(cx, dim.as_ref(), &slice)) {
             steps.size_asserts.push((axis, len));
         }
@@ -102,14 +104,15 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
         sliced = assert_sizes(cx, sliced, &steps.size_asserts)?;
     }
     if sliced == data {
-        // The slice selects everything. A slice is added anyway, to keep the names of both the layer and its
-        // input.
+        // The slice selects everything. An op is added nevertheless, because both the layer and its input
+        // must keep their names.
         sliced = add_slice(cx, slice_as, data, &[])?;
     }
     Ok(RewriteResult::one(sliced))
 }
 
-/// A range that limits a computed length to its known maximum, unless the size of the axis does so anyway.
+/// A range that limits a computed length to its known maximum. `None` if the size of the axis already implies
+/// this limit.
 fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> Option<OpRange> {
     let IntOrValue::Value(_, lens) = slice.len else { return None };
     let most = lens.has_upper().then_some(lens.hi())?;
@@ -117,14 +120,14 @@ fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> 
     says_more.then_some(OpRange { axis, start: None, stop: Some(Int(most)), step: Int(1) })
 }
 
-/// Whether all possible sizes of the axis include the elements of a static slice.
+/// Whether the axis contains all elements of a static slice for every possible size.
 fn is_within(cx: &Patch, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> bool {
     let Some(slice) = slice.as_static() else { return false };
     let last = slice.start.saturating_add((slice.len - 1).max(0).saturating_mul(slice.step));
     dim.is_some_and(|dim| slice.start.max(last) < cx.graph().symbols().interval(dim).lo()) || slice.len == 0
 }
 
-/// Adds a Reshape that fails at run time if one of these axes has another size.
+/// Adds a Reshape that fails at run time if one of these axes has a different size.
 fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> Result<Value, OpError> {
     let Some(rank) = cx.fact(value)?.shape.rank() else { return Ok(value) };
     let size = |axis: usize| size_asserts.iter().find(|(at, _)| *at == axis).map_or(0, |(_, size)| *size);
@@ -134,7 +137,8 @@ fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> 
 
 /// Adds one op for all `ranges`, which are sorted by axis.
 fn add_slice(cx: &mut Patch, slice_as: SliceAs, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
-    // StridedSlice has to list all earlier axes, and an unknown step would hide their sizes from inference.
+    // StridedSlice has to list all earlier axes, too, and an unknown step would keep the runtime from
+    // inferring their sizes.
     let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
     let steps_are_known = || ranges.iter().all(|range| range.step.as_int().is_some());
     let is_tighter = ranges.iter().any(|range| range.numbers().any(|number| is_unknown(&number)))

@@ -1,9 +1,9 @@
-//! Slice-8 whose axes, or their number, are only known at run time. The primitive slices every axis, with the
-//! start, stop and step of the entry for this axis.
+//! Slice-8 if the axes, or their number, are only known at run time. The primitive slices every axis, with
+//! the start, stop and step of the entry for this axis.
 //!
-//! Inputs that OpenVINO rejects at run time must fail here, too: an axis that is out of range or repeated,
-//! more entries than axes, or lists of different lengths. For such inputs, the start of a slice is moved out
-//! of its interval.
+//! Inputs that OpenVINO rejects at run time must also fail here: an axis that is out of range or repeated,
+//! more entries than axes, or lists of different lengths. For such inputs, a start is moved out of its
+//! interval, so that the slice fails.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -73,7 +73,7 @@ pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResu
 struct Columns {
     /// Start, stop and step of each entry.
     numbers: SmallVec<[Vec<IntOrValue>; 3]>,
-    /// The normalised axis of each entry; `None` if entry k is for axis k.
+    /// The normalised axis of each entry; `None` if entry `k` is for axis `k`.
     axes: Option<Vec<IntOrValue>>,
     /// The number of entries.
     count: IntOrValue,

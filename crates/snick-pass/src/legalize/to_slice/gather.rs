@@ -1,5 +1,5 @@
-//! Gather: a slice if it selects one index, or evenly spaced indices. If it selects a single element of a
-//! vector, it stays a Gather, because this is common in shape computations and does not slice a tensor.
+//! Gather: a slice if it selects one index or evenly spaced indices. A Gather of a single element of a vector
+//! is kept: such layers are common in shape computations, where they do not slice a tensor.
 
 use snick_ir::ops::Gather;
 use snick_ir::ops::slice::axis_range::AxisRange;

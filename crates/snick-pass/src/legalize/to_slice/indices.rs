@@ -1,5 +1,5 @@
-//! Ops that select elements by constant indices. They are slices if the indices along an axis are evenly
-//! spaced.
+//! Helpers for ops that select elements by constant indices. Such an op is a slice if the indices along an
+//! axis are evenly spaced.
 
 use smallvec::SmallVec;
 use snick_ir::rewrite::Patch;

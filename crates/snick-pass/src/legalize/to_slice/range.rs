@@ -88,7 +88,7 @@ pub(super) fn clamped<V>(
         return Ok(None);
     }
     let lens = cx.graph().symbols().interval(&len);
-    // An unknown step may be 0, which is an error even if no element is selected.
+    // An unknown step may be 0, which is an error even for an empty result.
     let is_checked = step.is_none();
     if lens.is_exact() == Some(0) && !is_checked {
         return Ok(Some(AxisSlice::EMPTY.into()));
@@ -121,7 +121,7 @@ fn add_bounds(cx: &mut GraphBuilder, fields: [Option<IntOrValue>; 4]) -> Result<
     cx.add_op(Bounds { size, start, stop, step }, &operands)
 }
 
-/// Reads an entry of an input with indices, as an i64 scalar.
+/// Reads an entry of an index input as an i64 scalar.
 pub(super) fn read(cx: &mut Patch, entry: &IntOrValue<IndexEntry>) -> Result<IntOrValue, OpError> {
     match entry {
         Int(int) => Ok(Int(*int)),
@@ -132,7 +132,7 @@ pub(super) fn read(cx: &mut Patch, entry: &IntOrValue<IndexEntry>) -> Result<Int
     }
 }
 
-/// Converts an input with indices to i64. Numbers of u64 that do not fit in i64 mean the end.
+/// Converts an index input to i64. A u64 beyond the range of i64 stands for the end of the axis.
 pub(super) fn index_vector(cx: &mut Patch, input: usize) -> Result<Value, OpError> {
     let mut entries = cx.input(input)?;
     if cx.element_type(entries)? == ElementType::U64 {
@@ -142,8 +142,8 @@ pub(super) fn index_vector(cx: &mut Patch, input: usize) -> Result<Value, OpErro
     cx.convert(entries, ElementType::I64)
 }
 
-/// The start of a slice if `fault` is 0, otherwise a negative number, which is an invalid start. Subtracting
-/// `fault * (size + 2)` makes the start negative, because it is at most `size + fault`.
+/// The start of a slice if `fault` is 0, otherwise a negative number, which is an invalid start. The start is
+/// at most `size + fault`, so subtracting `fault * (size + 2)` makes it negative.
 pub(super) fn poison_if(
     cx: &mut GraphBuilder,
     fault: IntOrValue,

@@ -18,9 +18,9 @@ pub(super) fn lower(op: &Split, cx: &mut Patch) -> Result<RewriteResult, OpError
     if op.num_splits == 1 {
         return Ok(RewriteResult::one(data));
     }
-    // On a static axis, each part is a slice. A dynamic axis is reshaped to an axis of parts and an axis of
-    // elements, and each part is an index of the axis of parts. The Reshape fails for the same sizes as
-    // Split.
+    // On a static axis, each part is a slice. A dynamic axis is first split by a Reshape into an axis of
+    // parts and an axis of elements, and each part is an index on the axis of parts. The Reshape fails for
+    // the same sizes as Split.
     let part = cx.output_dim(0, axis)?.as_const().filter(|_| dims[axis].as_const().is_some());
     let data = match part {
         Some(_) => data,

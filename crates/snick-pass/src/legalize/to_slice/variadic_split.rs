@@ -39,8 +39,8 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
     let rest = lengths.iter().position(|&len| len == -1);
     let used = cx.used_outputs();
     let is_used = |port: usize| used.get(port).is_some_and(|&is_used| is_used);
-    // The size of the axis minus `taken`; a placeholder of 0 if the axis is dynamic and the part has no
-    // readers.
+    // The size of the axis minus `taken`. For a dynamic axis and a part without readers, a placeholder of 0,
+    // because the size is not needed.
     let left = |cx: &mut Patch, port: usize, taken: i64| match is_used(port) || dim.as_const().is_some() {
         true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),
         false => Ok(Int(0)),
@@ -68,8 +68,8 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
         before = before.saturating_add(length.max(0));
         parts.push((start, len));
     }
-    // If the other lengths exceed the axis, the length of the rest is negative. A slice of this length fails,
-    // so the check below is only needed if the rest is not read.
+    // If the other lengths exceed the size of the axis, the length of the rest is negative, and a slice of
+    // this length fails. The check below is therefore only needed if no layer reads the rest.
     let fails = rest.is_some_and(is_used);
     if dim.as_const().is_none() && !fails {
         let size = IntOrValue::dim(cx, data, axis)?;
