@@ -8,7 +8,7 @@ pub(crate) mod symbolic;
 use crate::integers::IntOp::{CeilDiv, Max, Min, Sub};
 use crate::integers::{Integers, WideIntegers};
 
-/// Why an axis cannot be sliced.
+/// The reason why an axis cannot be sliced.
 ///
 /// ```
 /// # use snick_shape::{AxisSlice, SliceError};
@@ -27,8 +27,11 @@ pub enum SliceError {
 
 /// One axis of the slice primitive: element `k` of the result is element `start + k * step` of the input.
 ///
-/// Invariants of resolved slices: every index is in `0..dim`; `step != 0`; `len <= 1` implies `step == 1`;
-/// `len == 0` implies `start == 0`. So slices of an axis are equal if they select the same elements.
+/// Invariants of slices that [`AxisSlice::resolve`] returns:
+///
+/// - Every index is in `0..dim`, and `step != 0`.
+/// - `len <= 1` implies `step == 1`, and `len == 0` implies `start == 0`. Therefore two slices of an axis are
+///   equal if they select the same elements in the same order.
 ///
 /// ```
 /// use snick_shape::AxisSlice;
@@ -63,13 +66,13 @@ impl AxisSlice {
         Self { start: 0, len: dim, step: 1 }
     }
 
-    /// The elements that `start:stop:step` selects from an axis of `dim` elements, by the rule that OpenVINO
-    /// Slice-8, OpenVINO StridedSlice-1 and ONNX Slice share. `None` is a masked bound: the first or last
-    /// element in the direction of the step is included.
+    /// The elements that `start:stop:step` selects from an axis of `dim` elements, by the common rule of
+    /// OpenVINO Slice-8, OpenVINO StridedSlice-1 and ONNX Slice. A bound of `None` is masked: the slice then
+    /// begins at the first element, or ends at the last element, in the direction of the step.
     ///
-    /// `dim` is added once to a negative bound. The start is then clamped to the axis **at both ends for
-    /// either direction**, so a backward slice that starts before the axis selects the first element, where
-    /// Python would select nothing.
+    /// `dim` is added once to a negative bound. The start is then clamped to the axis **at both ends**,
+    /// whatever the direction of the step. A backward slice that starts before the axis therefore selects the
+    /// first element, whereas in Python it would select nothing.
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
@@ -85,8 +88,8 @@ impl AxisSlice {
         Ok(Self { start, len, step }.normalised())
     }
 
-    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. For an
-    /// empty slice the start is in `-1..=dim`.
+    /// The clamped start of `start:stop:step`, and the number of selected elements, as in [`Self::resolve`].
+    /// For an empty slice, the start is in `-1..=dim`.
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
@@ -111,7 +114,7 @@ impl AxisSlice {
         }
         let wide = |bound: Option<i64>| bound.map(i128::from);
         let (first, len) = select(i128::from(dim), wide(start), wide(stop), i128::from(step));
-        // Start and length are within -1..=dim, so the conversions cannot fail.
+        // Start and length are in -1..=dim, so the conversions cannot fail.
         let narrow = |value: i128| i64::try_from(value).unwrap_or(dim);
         Ok((narrow(first), narrow(len)))
     }
@@ -149,7 +152,7 @@ impl AxisSlice {
         (0..len).map(move |k| start.saturating_add(k.saturating_mul(step)))
     }
 
-    /// Composes two slices: this one, then `inner` on its result.
+    /// Composes two slices: applies this slice, then `inner` to its result.
     ///
     /// ```
     /// # use snick_shape::AxisSlice;
@@ -176,9 +179,9 @@ pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i
     clamped
 }
 
-/// First index and length of `start:stop:step` on an axis of `size` elements, by the rule of
-/// [`AxisSlice::resolve`], for any kind of integers. `None` is a masked bound; negative bounds must already
-/// have been resolved. `is_forward` is the sign of the step.
+/// The first index and the length of `start:stop:step` on an axis of `size` elements, by the rule of
+/// [`AxisSlice::resolve`], for any kind of integers. A bound of `None` is masked. The size must already have
+/// been added to negative bounds. `is_forward` tells whether the step is positive.
 ///
 /// ```
 /// use snick_shape::{WideIntegers, clamp_range};

@@ -1,4 +1,4 @@
-//! An abstraction over kinds of integers, so that arithmetic is written once.
+//! An abstraction over kinds of integers, so that the arithmetic of slices is written only once.
 
 use std::convert::Infallible;
 
@@ -21,7 +21,7 @@ pub enum IntOp {
     CeilDiv,
 }
 
-/// The result of an operation, or why it cannot be expressed.
+/// The result of an operation, or an error if it cannot be expressed.
 pub type Computed<D> = Result<<D as Integers>::Int, <D as Integers>::Error>;
 
 /// A kind of integer: numbers, expressions, or values computed by a graph.
@@ -39,7 +39,7 @@ pub type Computed<D> = Result<<D as Integers>::Int, <D as Integers>::Error>;
 pub trait Integers {
     /// An integer.
     type Int: Clone + From<i64>;
-    /// Why an operation cannot be expressed.
+    /// The reason why an operation cannot be expressed.
     type Error;
 
     /// The result of an operation.

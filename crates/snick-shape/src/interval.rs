@@ -7,9 +7,9 @@ pub use text::IntervalError;
 
 /// A closed interval of integers, never empty.
 ///
-/// The extreme values of `i64` double as infinities: `lo == i64::MIN` means no lower bound and `hi ==
-/// i64::MAX` no upper bound. Arithmetic works on mathematical integers and saturates to these infinities, so
-/// a result always contains every possible value and never wraps.
+/// The extreme values of `i64` stand for infinity: `lo == i64::MIN` means that there is no lower bound, and
+/// `hi == i64::MAX` that there is no upper bound. Arithmetic is done on mathematical integers and saturates
+/// to infinity, so a result contains every possible value and never wraps.
 ///
 /// ```
 /// use snick_shape::Interval;

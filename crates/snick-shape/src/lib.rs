@@ -1,20 +1,22 @@
-//! Symbolic shapes: what is known about the dimensions of a tensor before it exists.
+//! Symbolic shapes: facts about the dimensions of a tensor before the tensor is computed.
 //!
 //! This crate does not depend on graphs, operations or files.
 //!
 //! # Overview
-//! 1. An [`Interval`] is a possibly unbounded range of integers: `?`, `3`, `2..4`, `5..`. Its arithmetic is
-//!    sound and never wraps.
+//! 1. An [`Interval`] is a range of integers that may be unbounded: `?`, `3`, `2..4`, `5..`. Its arithmetic
+//!    is sound and never wraps.
 //! 2. [`Symbols`] is the table of unknown sizes. [`Symbols::named`] creates a symbol such as `N` that all
-//!    inputs share, [`Symbols::fresh`] a symbol without a name; both have an interval and an [`Origin`].
-//! 3. A [`SymExpr`] is an integer expression over symbols, created by the table: [`Symbols::add`],
-//!    [`Symbols::floor_div`], … or [`Symbols::parse`]. It is in normal form: `W-1+1` equals `W`.
-//! 4. The table answers questions: [`Symbols::interval`], [`Symbols::le`], [`Symbols::always_eq`],
-//!    [`Symbols::eval`], [`Symbols::substitute`]. [`Symbols::display`] prints expressions that parse back.
+//!    inputs share; [`Symbols::fresh`] creates a symbol without a name. Both kinds have an interval and an
+//!    [`Origin`].
+//! 3. A [`SymExpr`] is an integer expression over symbols. The table creates expressions: [`Symbols::add`],
+//!    [`Symbols::floor_div`], … or [`Symbols::parse`]. Expressions are in normal form: `W-1+1` equals `W`.
+//! 4. The table answers questions about expressions: [`Symbols::interval`], [`Symbols::le`],
+//!    [`Symbols::always_eq`], [`Symbols::eval`], [`Symbols::substitute`]. [`Symbols::display`] prints an
+//!    expression so that it can be parsed again.
 //! 5. A [`Shape`] is unranked, or has one expression per dimension. [`ShapeSpec`] and [`DimSpec`] represent a
-//!    shape or dimension as written in a file or an option, before its names become symbols.
-//! 6. [`AxisSlice`] is the arithmetic of slicing one axis, shared by all slice operations: on numbers
-//!    ([`AxisSlice::resolve`]), intervals ([`length_interval`]) and expressions ([`length`]).
+//!    shape or a dimension as written in a file or an option, before its names become symbols.
+//! 6. [`AxisSlice`] is the arithmetic of slicing one axis, which all slice operations share. It exists for
+//!    numbers ([`AxisSlice::resolve`]), intervals ([`length_interval`]) and expressions ([`length`]).
 //! 7. [`SymExpr::translate`] translates an expression to another language with an [`ExprFolder`].
 //!
 //! # Shapes

@@ -1,10 +1,12 @@
 //! `Serialize` and `Deserialize`, behind the feature `serde`.
 //!
-//! An expression is serialised as its structure, and a symbol as the number of its table and its index. So
-//! expressions can be deserialised separately from their table, and still belong to it if both are
-//! deserialised. Deserialisation checks that terms are sorted, divisors are at least 1, all symbols belong to
-//! one table, and sizes are within the limits. [`ShapeSpec`] and [`DimSpec`] are serialised as their text,
-//! and unbounded ends of an interval as `null`.
+//! An expression is serialised as its structure, and a symbol as the number of its table and its index.
+//! Expressions can therefore be deserialised separately from their table and still belong to it once the
+//! table is deserialised, too. [`ShapeSpec`] and [`DimSpec`] are serialised as their text, and unbounded ends
+//! of an interval as `null`.
+//!
+//! Deserialisation checks that terms are sorted, divisors are at least 1, all symbols belong to one table,
+//! and sizes are within the limits.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -70,7 +72,7 @@ serde_as!(Symbols, SymbolsData);
 serde_as_text!(DimSpec);
 serde_as_text!(ShapeSpec);
 
-/// `None` is an unbounded end.
+/// An end is `None` if the interval is unbounded there.
 #[derive(Serialize, Deserialize)]
 struct IntervalData {
     lo: Option<i64>,
@@ -309,7 +311,7 @@ impl From<SymbolIdData> for SymbolId {
     }
 }
 
-/// Stands for all tables serialised without a number, which count as one table.
+/// The number of all tables that were serialised without a number. They are treated as one table.
 const UNNUMBERED: u32 = 0;
 
 #[derive(Serialize, Deserialize)]
@@ -331,7 +333,7 @@ struct SymbolData {
     origin: Origin,
     /// An expression that the symbol never exceeds.
     upper: Option<SymExpr>,
-    /// Missing if the data does not say why the symbol exists.
+    /// `None` if the data contains no reason for the symbol.
     birth: Option<Birth>,
     /// The label of an unnamed symbol, if it differs from its number.
     label: Option<Box<str>>,
@@ -348,8 +350,8 @@ impl From<&Symbols> for SymbolsData {
             birth: Some(birth),
             label,
         });
-        // Packing cannot fail: a direction is derived from an expression within the limits, and is not
-        // larger.
+        // Packing cannot fail: a direction is derived from an expression within the limits and is not larger
+        // than it.
         let refinements = table.refinements.iter().filter_map(|(direction, interval)| {
             Some((Sum { terms: direction.clone(), constant: 0 }.pack()?, *interval))
         });
@@ -383,7 +385,7 @@ impl TryFrom<SymbolsData> for Symbols {
             return Err("an expression mentions a symbol that the table does not have");
         }
         for (expr, interval) in data.refinements {
-            // The refinement was checked before serialisation, so it is not compared with the other facts
+            // The refinement was checked before it was serialised, so it is not compared with the other facts
             // again.
             let fact = Fact::new(&expr, interval).ok_or("a constant is refined")?;
             table.refinements.insert(fact.direction, fact.interval);

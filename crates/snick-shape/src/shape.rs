@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use crate::sym_expr::SymExpr;
 use crate::symbols::Symbols;
 
-/// What is known about the shape of a tensor. The interval of each dimension is within `0..`.
+/// The known facts about the shape of a tensor. The interval of each dimension is within `0..`.
 ///
 /// ```
 /// use snick_shape::{Origin, Shape, Symbols};
@@ -121,8 +121,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Intervals }
     }
 
-    /// The shape with its expressions: `[N,3,W-1]`. An unnamed symbol prints as its interval if it is the
-    /// whole dimension, and as `s3` within an expression.
+    /// The shape with its expressions: `[N,3,W-1]`. An unnamed symbol is printed as its interval if it is the
+    /// whole dimension, and as a label such as `s3` within an expression.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -137,8 +137,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Names }
     }
 
-    /// The shape with its expressions, where an unnamed symbol prints as its label even if it is the whole
-    /// dimension: `[s0,3,s0+s1]`. This distinguishes dims of unknown size.
+    /// The shape with its expressions, in which an unnamed symbol is printed as its label even if it is the
+    /// whole dimension: `[s0,3,s0+s1]`. This shows which dims of unknown size are equal.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, Symbols};
@@ -201,7 +201,7 @@ impl From<&[i64]> for Shape {
 }
 
 impl From<&[usize]> for Shape {
-    /// Dimensions beyond `i64` saturate, but no tensor can have them.
+    /// A dimension beyond `i64` saturates. No tensor can have such a dimension.
     fn from(dims: &[usize]) -> Self {
         Self::ranked(dims.iter().map(|dim| SymExpr::Const(i64::try_from(*dim).unwrap_or(i64::MAX))))
     }
@@ -225,7 +225,7 @@ struct Printed<'a> {
     notation: Notation,
 }
 
-/// How to print dims that are not numbers.
+/// The notation of dims that are not numbers.
 #[derive(Copy, Clone, PartialEq)]
 enum Notation {
     /// As intervals.

@@ -31,7 +31,7 @@ pub struct Origin {
     pub axis: u32,
 }
 
-/// Why a symbol cannot be created.
+/// The reason why a symbol cannot be created.
 ///
 /// ```
 /// # use snick_shape::{Interval, Origin, Symbols};
@@ -56,11 +56,11 @@ pub enum SymbolError {
     },
 }
 
-/// All symbols of a graph, and what is known about them and expressions over them.
+/// All symbols of a graph, and the known facts about them and about expressions over them.
 ///
-/// Constructors return `None` if a coefficient would overflow `i64`, if the expression would exceed a size
-/// limit, and for symbols of another table. Callers then use a fresh unknown. Two expressions are equal if
-/// they have the same normal form.
+/// Constructors of expressions return `None` if a coefficient would overflow `i64`, if the expression would
+/// exceed a size limit, or if a symbol belongs to another table. Callers then use a fresh symbol. Two
+/// expressions are equal if they have the same normal form.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, Symbols};
@@ -117,7 +117,7 @@ impl Symbol {
 }
 
 impl Symbols {
-    /// A new unknown in `interval`. If the interval has one value, returns that constant instead.
+    /// A new unnamed symbol in `interval`. If the interval has only one value, returns that constant instead.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -133,8 +133,7 @@ impl Symbols {
         }
     }
 
-    /// Like [`Symbols::fresh`], for a value that never exceeds `upper`, which [`Symbols::le`] takes into
-    /// account.
+    /// Like [`Symbols::fresh`], for a value that never exceeds `upper`. [`Symbols::le`] uses this bound.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -157,8 +156,8 @@ impl Symbols {
         }
     }
 
-    /// The symbol with this name, created on first use. Later uses narrow its interval to the intersection
-    /// with `interval`; if a single value remains, returns that constant.
+    /// The symbol with this name, which is created on first use. Later uses restrict its interval to the
+    /// intersection with `interval`. If a single value remains, returns this constant.
     ///
     /// # Errors
     /// [`SymbolError::Disjoint`] if the intersection is empty.
@@ -216,9 +215,9 @@ impl Symbols {
         expr.table().is_none_or(|table| table == self.id)
     }
 
-    /// Removes all symbols, to infer the same graph again. The table keeps its identity, so existing
-    /// expressions refer to new symbols with the same numbers. `body` is as in [`Symbols::of_body`]; 0 for
-    /// the graph itself.
+    /// Removes all symbols, so that the same graph can be inferred again. The table keeps its identity, so
+    /// existing expressions refer to new symbols with the same numbers. `body` is the number given to
+    /// [`Symbols::of_body`], or 0 for the graph itself.
     pub fn reset(&mut self, body: u32) {
         *self = Self { id: self.id, ..Self::of_body(body) };
     }

@@ -1,11 +1,12 @@
-//! Random expressions parse back from their text, and claims about them hold for random values.
+//! Tests that random expressions parse back from their text, and that proved relations hold for random
+//! values.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use proptest::prelude::*;
 use snick_shape::{Interval, Origin, SymExpr, SymbolId, Symbols};
 
-/// How an expression is built.
+/// A tree of operations from which an expression is built.
 #[derive(Clone, Debug)]
 enum Recipe {
     Const(i64),

@@ -1,4 +1,4 @@
-//! Every serialised value can be deserialised, and invalid data is rejected.
+//! Tests that every serialised value can be deserialised, and that invalid data is rejected.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

@@ -20,10 +20,10 @@ use crate::sym_expr::SymExpr;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SliceBound {
-    /// Omitted or masked: the first or last element in the direction of the step.
+    /// The bound is omitted or masked: the first or last element in the direction of the step.
     Masked,
-    /// The value of an expression.
+    /// The bound is the value of this expression.
     At(SymExpr),
-    /// Unknown.
+    /// Nothing is known about the bound.
     Unknown,
 }

@@ -12,7 +12,7 @@ use crate::symbols::Symbols;
 const MAX_POINTS: usize = 1024;
 
 /// The smallest interval that contains the length for all values of the symbols in `dim` and the bounds.
-/// `None` if the intervals of the bounds suffice, or if there are too many values.
+/// `None` if interval arithmetic is already exact, or if there are too many values.
 pub(super) fn enumerated(
     symbols: &Symbols,
     dim: &SymExpr,
@@ -23,7 +23,7 @@ pub(super) fn enumerated(
         SliceBound::At(expr) => Some(expr),
         SliceBound::Masked | SliceBound::Unknown => None,
     });
-    // The interval of a bare symbol suffices if it occurs nowhere else.
+    // The interval of a symbol is sufficient if the symbol occurs nowhere else.
     let is_alone = |i: usize, expr: &SymExpr| {
         let elsewhere = |id| dim.mentions(id) || exprs[1 - i].is_some_and(|other| other.mentions(id));
         expr.as_symbol().is_some_and(|id| !elsewhere(id))

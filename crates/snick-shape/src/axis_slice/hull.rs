@@ -1,14 +1,14 @@
-//! The length of a slice whose axis and bounds are known as intervals.
+//! The length of a slice of an axis, for intervals of the axis size and of the bounds.
 //!
-//! For fixed bounds, the length is piecewise monotone in the axis size, with breakpoints only around
-//! `|start|`, `|stop|` and their sum. For a fixed axis, it is monotone in each bound, separately for negative
-//! and for non-negative values. So a few candidate values of size and bounds include the extremes of the
-//! length, and the hull is exact.
+//! For fixed bounds, the length is piecewise monotone in the axis size. Its breakpoints are close to
+//! `|start|`, `|stop|` and their sum. For a fixed size, the length is monotone in each bound, separately for
+//! negative and for non-negative values. Therefore the extremes of the length are among a few combinations of
+//! size and bounds, and the hull of these is exact.
 
 use super::select;
 use crate::interval::Interval;
 
-/// Larger than every axis in this module's arithmetic.
+/// Larger than any axis size in this module.
 const INFINITY: i128 = 1 << 100;
 /// An axis size beyond all breakpoints of finite bounds.
 const FAR: i128 = 1 << 80;
@@ -17,9 +17,9 @@ const SENTINELS: [i64; 2] = [i32::MAX as i64, i32::MIN as i64];
 /// Bounds of at least this size are beyond every axis.
 const BEYOND: u64 = 1 << 62;
 
-/// The axis sizes to consider for these bounds. Exporters write 2^31-1 (or -2^31) for "to the end", so an
-/// unbounded axis is assumed to have at most 2^31-1 elements if one bound has such a value. If both bounds
-/// have such values, they are treated as ordinary numbers.
+/// The axis sizes to consider for these bounds. Exporters write 2^31-1 (or -2^31) for "to the end". If
+/// exactly one bound has such a value, an unbounded axis is assumed to have at most 2^31-1 elements. If both
+/// bounds have such a value, they are treated as ordinary numbers.
 pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) -> Interval {
     let is_sentinel = |bound: &Interval| bound.is_exact().is_some_and(|value| SENTINELS.contains(&value));
     let mut sentinels = bounds.into_iter().flatten().filter(is_sentinel);
@@ -28,9 +28,9 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
     if dim.has_upper() || dim.lo() > cap { dim } else { Interval::between(dim.lo(), cap) }
 }
 
-/// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and every
-/// bound in its interval, independently of each other. `None` is a masked bound. A `step` of 0 selects
-/// nothing.
+/// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and all
+/// bounds in their intervals, where the size and the bounds are independent of each other. A bound of `None`
+/// is masked. A `step` of 0 selects nothing.
 ///
 /// OpenVINO's shape inference of Slice-8 and StridedSlice-1 approximates this hull; here it is exact. An
 /// unbounded axis with a bound of 2^31-1 is assumed to end there (see `capped`). Bounds of 2^62 or more are
@@ -63,7 +63,7 @@ pub fn length_interval(
     hull.unwrap_or(Interval::exact(0))
 }
 
-/// The values of a bound at which the length can be extreme.
+/// The values of a bound at which the length can have its minimum or maximum.
 fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
     let Some(bound) = bound else { return vec![None] };
     let mut values = vec![bound.lo(), bound.hi()];

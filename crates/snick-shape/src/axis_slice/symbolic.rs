@@ -10,13 +10,18 @@ use crate::symbols::{Origin, Symbols};
 
 /// The length of `start:stop:step` on an axis of `dim` elements, as a dimension.
 ///
-/// The result is a constant if possible, and `dim` itself if and only if the slice provably keeps the size
-/// for every value. Otherwise it is an expression that is exact for every value of its symbols, with
-/// [`length_interval`] recorded in `symbols`; or, failing that, a new symbol with that interval and this
-/// `origin`. `symbols.le(&length, dim)` holds in every case.
+/// The result is one of the following, where the first that is possible is chosen:
 ///
-/// `step` is `None` if it is unknown; 0 counts as unknown, because a run with step 0 fails. Follows the rule
-/// of [`AxisSlice::resolve`]; an unbounded axis with a bound of 2^31-1 is assumed to end there (see
+/// - a constant
+/// - `dim` itself, if and only if the slice provably keeps the size for every value
+/// - an expression that is exact for every value of its symbols; [`length_interval`] is recorded for it in
+///   `symbols`
+/// - a new symbol with this interval and this `origin`
+///
+/// `symbols.le(&length, dim)` holds in all cases.
+///
+/// `step` is `None` if it is unknown. A step of 0 is treated as unknown, because a run with it fails. Follows
+/// the rule of [`AxisSlice::resolve`]. If a bound is 2^31-1, an unbounded axis is assumed to end there (see
 /// `capped`).
 ///
 /// ```
@@ -79,8 +84,8 @@ pub fn length(
         return exact;
     }
     if reach != some {
-        // The assumed end of the axis holds only for this slice, so it becomes part of the expression instead
-        // of a refinement of `dim`.
+        // The assumed end of the axis is only valid for this slice. It is therefore part of the expression,
+        // and `dim` is not refined.
         let most = SymExpr::Const(hull.hi());
         let capped = symbols.min(&exact, &most);
         return capped.unwrap_or_else(|| unknown_length(symbols, dim, hull, origin));
@@ -116,9 +121,9 @@ enum Place {
     AfterAll,
     /// Before the beginning.
     BeforeAll,
-    /// Counted from the beginning: at least 0.
+    /// Counted from the beginning; the expression is at least 0.
     FromStart(SymExpr),
-    /// Counted from the end: below 0.
+    /// Counted from the end; the expression is below 0.
     FromEnd(SymExpr),
 }
 
@@ -126,7 +131,7 @@ enum Place {
 struct SymbolicAxis<'a> {
     symbols: &'a Symbols,
     dim: &'a SymExpr,
-    /// The interval of sizes above 0.
+    /// The interval of the size if the axis is not empty.
     some: Interval,
     may_be_empty: bool,
 }
@@ -181,7 +186,7 @@ impl SymbolicAxis<'_> {
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
 
-    /// The distance from start to stop for a positive step; both bounds are clamped to `0..=d`.
+    /// The distance from start to stop for a positive step, where both bounds are clamped to `0..=d`.
     fn forward_length(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;
@@ -209,8 +214,8 @@ impl SymbolicAxis<'_> {
         }
     }
 
-    /// The distance from start down to stop on a non-empty axis, with the start clamped to `0..=d-1` and the
-    /// stop to `-1..=d`.
+    /// The distance from start down to stop for a negative step and a non-empty axis. The start is clamped to
+    /// `0..=d-1`, the stop to `-1..=d`.
     fn backward(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;

@@ -1,4 +1,4 @@
-//! Compares slices of one axis with loops over their indices.
+//! Compares slices of one axis with a reference that loops over the indices.
 
 use super::bound::SliceBound;
 use super::hull::length_interval;
@@ -181,7 +181,7 @@ fn length_interval_is_the_exact_hull_of_the_whole_space() {
     }
 }
 
-/// If bounds depend on the axis, the interval is the hull of the possible lengths.
+/// If bounds depend on the axis size, the interval is the hull of the lengths that can occur.
 #[test]
 fn bounds_that_follow_the_axis_give_the_exact_hull() {
     let make: [fn(&Symbols, &SymExpr) -> Option<SymExpr>; 5] = [
@@ -214,8 +214,8 @@ fn bounds_that_follow_the_axis_give_the_exact_hull() {
     }
 }
 
-/// Exporters write 2^31-1 for the end, so an unbounded axis is assumed to end there at the latest. No other
-/// bound is special.
+/// Exporters write 2^31-1 for the end, so an unbounded axis is assumed to have at most 2^31-1 elements. No
+/// other bound has a special meaning.
 #[test]
 fn length_interval_on_unbounded_axes() {
     let at = |v: i64| Some(Interval::exact(v));
@@ -341,7 +341,7 @@ fn symbolic_length_is_right_everywhere_for_symbolic_bounds() {
         |s, d, n| s.sub(d, n),
         |s, d, n| s.min(d, n),
         |s, _, n| s.sub(&(-1).into(), n),
-        // Before the first element of an axis with fewer than 5 elements.
+        // These bounds are before the first element of an axis with fewer than 5 elements.
         |_, _, _| Some((-5).into()),
         |s, _, n| s.sub(&(-5).into(), n),
         |s, d, _| s.neg(d),

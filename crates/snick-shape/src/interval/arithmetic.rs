@@ -1,10 +1,10 @@
-//! Interval arithmetic. Each result is the hull of all values of the operation on independent operands; ends
-//! that overflow become unbounded.
+//! Interval arithmetic. A result is the hull of all values that the operation has for independent operands.
+//! An end that overflows becomes unbounded.
 
 use super::Interval;
 
-/// Infinity in intermediate results. Its quotient by any `i64` still exceeds every `i64`, and saturating
-/// `i128` arithmetic keeps it infinite.
+/// Infinity in intermediate results. Divided by any `i64`, it still exceeds every `i64`, and saturating
+/// `i128` arithmetic keeps it at least this large.
 const INFINITY: i128 = 1 << 126;
 
 /// The lower end as a mathematical integer.
@@ -22,8 +22,8 @@ fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// The interval between two ends. If both ends saturate at the same extreme of `i64`, one moves inwards,
-/// because the interval is not a single number.
+/// The interval between two ends. If both ends saturate at the same extreme of `i64`, moves one of them
+/// inwards, because the interval must not become a single number.
 fn span(lo: i128, hi: i128) -> Interval {
     let (lo, hi) = (saturate(lo), saturate(hi));
     match (lo, hi) {
@@ -59,7 +59,7 @@ fn over_nonzero(divisor: Interval, op: impl Fn(Interval) -> Interval) -> Interva
     }
 }
 
-// Named methods instead of `std::ops` traits, because readers do not expect `+` to saturate to infinity.
+// These are named methods instead of `std::ops` traits, because nobody expects `+` to saturate to infinity.
 #[allow(clippy::should_implement_trait)]
 impl Interval {
     /// `-self`.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::Interval;
 
-/// Why parsing an interval failed.
+/// The reason why an interval could not be parsed.
 ///
 /// ```
 /// # use snick_shape::Interval;
@@ -24,9 +24,9 @@ pub enum IntervalError {
 }
 
 impl fmt::Display for Interval {
-    /// OpenVINO's notation of a dimension: `?` for [`Interval::DIM`], `3`, `2..4`, `5..` and, for an interval
-    /// that starts at 0, `..7`. Intervals with negative values are not dimensions; they print both ends
-    /// (`-3..4`, `-3..`), with `-inf` for a missing lower end.
+    /// The notation of OpenVINO for dimensions: `?` for [`Interval::DIM`], `3`, `2..4`, `5..`, and `..7` for
+    /// an interval that starts at 0. Intervals with negative values are not dimensions. They are printed with
+    /// both ends (`-3..4`, `-3..`), and with `-inf` if there is no lower bound.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.lo, self.hi) {
             (0, i64::MAX) => f.write_str("?"),
@@ -43,8 +43,8 @@ impl fmt::Display for Interval {
 impl FromStr for Interval {
     type Err = IntervalError;
 
-    /// Parses the output of `Display`. `-1` and `..` also mean `?`, a missing lower end means 0, and spaces
-    /// are allowed around each part.
+    /// Parses the output of `Display`. In addition, `-1` and `..` mean `?`, a missing lower end means 0, and
+    /// spaces are allowed around each part.
     fn from_str(text: &str) -> Result<Self, IntervalError> {
         let text = text.trim();
         let number = |part: &str| part.parse::<i64>().map_err(|_| IntervalError::NotANumber(part.to_owned()));

@@ -4,7 +4,7 @@ use crate::interval::{Interval, IntervalError};
 use crate::sym_expr::parse::ExprError;
 use crate::symbols::SymbolError;
 
-/// Why parsing a shape failed.
+/// The reason why a shape could not be parsed.
 ///
 /// ```
 /// # use snick_shape::{ShapeError, ShapeSpec};
@@ -40,7 +40,7 @@ pub enum ShapeError {
     Dim {
         /// The text of the dimension.
         dim: String,
-        /// What is wrong with the dimension.
+        /// The reason why it is not an interval.
         cause: IntervalError,
     },
     /// A name with an expression instead of an interval.
@@ -58,7 +58,7 @@ pub enum ShapeError {
     Expr {
         /// The text of the dimension.
         dim: String,
-        /// What is wrong with the expression.
+        /// The error in the expression.
         cause: ExprError,
     },
     /// An expression whose divisor can be 0.
@@ -82,7 +82,7 @@ pub enum ShapeError {
     Symbol(#[from] SymbolError),
 }
 
-/// The message; it does not repeat the dimension if all of it is wrong.
+/// The error message. It does not repeat the dimension if the wrong part is the whole dimension.
 fn bad_dim(dim: &str, cause: &IntervalError) -> String {
     match cause {
         IntervalError::NotANumber(part) if part == dim => {

@@ -11,9 +11,9 @@ use crate::symbols::{Origin, Symbols};
 
 /// A dimension written as an expression: `P+T`, `H/2`, `max(W-4,0)`.
 ///
-/// Uses the grammar of [`Symbols::parse`], except that every word is the name of a symbol, even a word like
-/// `s0`, which elsewhere denotes an unnamed symbol. Bounds of a symbol are declared where it is the whole
-/// dimension: `P=1..8`.
+/// Uses the grammar of [`Symbols::parse`], except that every word is the name of a symbol. This includes
+/// words like `s0`, which elsewhere denote unnamed symbols. The bounds of a symbol are declared where it is a
+/// whole dimension: `P=1..8`.
 ///
 /// ```
 /// # use snick_shape::{ExprSpec, Origin, Symbols};
@@ -41,7 +41,8 @@ impl ExprSpec {
         Symbols::default().parse(&self.text).ok()?.as_const()
     }
 
-    /// The expression over the symbols of the table with these names. Missing symbols are declared as `0..`.
+    /// Creates the expression with the symbols of the table that have these names. Missing symbols are
+    /// declared as `0..`.
     ///
     /// # Errors
     /// [`ShapeError`] if the value can be negative or a divisor can be 0.
@@ -53,7 +54,7 @@ impl ExprSpec {
     }
 }
 
-/// Parses a dimension over existing symbols of the table.
+/// Parses a dimension whose symbols already exist in the table.
 pub(super) fn dimension(text: &str, symbols: &Symbols) -> Result<SymExpr, ShapeError> {
     let dim = || text.to_owned();
     let expr = symbols.parse(text).map_err(|cause| match cause.kind {
@@ -76,8 +77,8 @@ impl fmt::Display for ExprSpec {
 impl FromStr for ExprSpec {
     type Err = ShapeError;
 
-    /// Checks only the grammar. Whether a divisor can be 0 or the value negative depends on the bounds of the
-    /// symbols, which do not exist yet.
+    /// Checks only the grammar. Whether a divisor can be 0, or the value negative, depends on the bounds of
+    /// symbols that do not exist yet.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         let text = text.trim();
         let fault = |cause| ShapeError::Expr { dim: text.to_owned(), cause };

@@ -9,14 +9,15 @@ use crate::symbols::{Origin, Symbols};
 impl Shape {
     /// Parses a shape with expressions. Accepts the notation of [`ShapeSpec`](crate::ShapeSpec), and
     /// dimensions like `2*H+1` over symbols of the table or of earlier dimensions. A name that is a whole
-    /// dimension is declared if the table does not have it. New symbols get `origin` with its `axis`
-    /// increased by the position of the dimension.
+    /// dimension is declared if the table does not contain it. New symbols get the given origin, with the
+    /// position of the dimension added to its `axis`.
     ///
-    /// Also parses the output of [`Shape::display`], in which unnamed symbols are intervals; these become new
-    /// symbols.
+    /// Also parses the output of [`Shape::display`], in which unnamed symbols appear as intervals. Each of
+    /// these becomes a new symbol.
     ///
     /// # Errors
-    /// [`ShapeError`] with the wrong dimension. Names declared before that dimension remain in the table.
+    /// [`ShapeError`] for the first invalid dimension. Names declared before this dimension remain in the
+    /// table.
     ///
     /// ```
     /// use snick_shape::{Origin, Shape, Symbols};

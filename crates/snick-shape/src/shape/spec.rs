@@ -1,4 +1,5 @@
-//! Shapes as written: OpenVINO's PartialShape, extended by named symbols.
+//! Shapes as written by users and in files: the notation of OpenVINO's PartialShape, extended by named
+//! symbols.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,9 +25,9 @@ use crate::symbols::{Birth, Origin, Symbols};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DimSpec {
-    /// `3`, `?`, `2..4`: an interval, which becomes a new unknown if it has several values.
+    /// `3`, `?`, `2..4`: an interval. It becomes a new symbol if it contains several values.
     Interval(Interval),
-    /// `N`, `N=1..8`: the same value for every use of the name.
+    /// `N`, `N=1..8`: a named symbol. All uses of the name have the same value.
     Symbol {
         /// The name of the symbol.
         name: String,
@@ -57,8 +58,8 @@ pub enum ShapeSpec {
 }
 
 impl ShapeSpec {
-    /// Creates the shape. Dimensions with the same name share a symbol of `symbols`; other unknown dimensions
-    /// get new symbols, whose origin is `origin` with its `axis` increased by the position of the dimension.
+    /// Creates the shape. Dimensions with the same name share a symbol of `symbols`. Other unknown dimensions
+    /// get new symbols with the given origin, with the position of the dimension added to its `axis`.
     ///
     /// # Errors
     /// [`ShapeError`] if a name has contradictory intervals, or an expression can be negative or divide by 0.
@@ -80,7 +81,7 @@ impl ShapeSpec {
 }
 
 impl DimSpec {
-    /// Creates the dimension: the symbol with this name, the expression, or a new unknown.
+    /// Creates the dimension: the symbol with this name, the expression, or a new unnamed symbol.
     ///
     /// # Errors
     /// Same as [`ShapeSpec::instantiate`].
@@ -112,7 +113,8 @@ impl fmt::Display for DimSpec {
             Self::Symbol { name, interval } if *interval == Interval::DIM => {
                 f.write_str(&word_or_quoted(name))
             }
-            // The printed interval omits a lower bound of 0, but `H=..7` parses back to the same interval.
+            // The printed interval omits a lower bound of 0, as in `H=..7`. It parses back to the same
+            // interval.
             Self::Symbol { name, interval } => write!(f, "{}={interval}", word_or_quoted(name)),
             Self::Expr(expr) => expr.fmt(f),
         }
@@ -184,8 +186,8 @@ impl FromStr for DimSpec {
     }
 }
 
-/// Whether text that is neither an interval nor a symbol is meant as an expression: only expressions contain
-/// these characters, except for the sign of a number.
+/// Whether text that is neither an interval nor a symbol is meant as an expression. Only expressions contain
+/// these characters, apart from the sign of a number.
 fn is_expr(text: &str) -> bool {
     text.contains(['+', '*', '/', '%', '(', '`']) || text.trim_start_matches('-').contains('-')
 }

@@ -1,9 +1,13 @@
 //! Sound intervals of expressions.
 //!
-//! Term-wise interval arithmetic ignores that terms share symbols. Two methods recover most of the precision.
-//! A minimum or maximum inside a sum is replaced by each of its operands in turn, because its value is always
-//! one of them; a floor division is replaced by its linear bounds. In both cases terms can then cancel. A
-//! budget of replacements bounds the cost.
+//! Interval arithmetic on single terms ignores that terms share symbols. Two replacements recover most of the
+//! precision, because terms can cancel afterwards:
+//!
+//! - A minimum or maximum inside a sum is replaced by each of its operands in turn. Its value always is one
+//!   of them.
+//! - A floor division is replaced by its linear bounds.
+//!
+//! A budget of replacements limits the cost.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -22,9 +26,9 @@ pub(crate) struct Bounds<'a> {
     budget: Cell<u32>,
 }
 
-/// A combination of terms and its interval. The combination is the *direction* of an expression: no constant
-/// term, coprime coefficients, and a positive leading coefficient. So one fact covers all multiples and
-/// shifts of an expression.
+/// An interval for the *direction* of an expression: its terms without the constant, divided by the greatest
+/// common divisor of their coefficients, with a positive leading coefficient. One fact therefore covers all
+/// multiples of an expression and all sums with constants.
 #[derive(Clone, Debug)]
 pub(crate) struct Fact {
     pub direction: Vec<Term>,
@@ -67,8 +71,8 @@ fn shrink(product: Interval, scale: i64) -> Option<Interval> {
     Interval::new(lo, hi)
 }
 
-/// The intersection of two facts. If they contradict each other, no value exists and any result is sound, so
-/// `known` is kept.
+/// The intersection of two facts. If they contradict each other, no value exists and any result is sound;
+/// `known` is returned.
 fn both(known: Interval, more: Interval) -> Interval {
     known.meet(more).unwrap_or(known)
 }
@@ -94,7 +98,7 @@ impl<'a> Bounds<'a> {
             let scale = Interval::exact(term.coefficient);
             known = known.add(self.of_monomial(&term.monomial).mul(scale));
         }
-        // The fact recorded for a single monomial has already been applied with the monomial.
+        // For a single monomial, the recorded fact has already been applied above.
         if sum.terms.len() < 2 {
             return known;
         }
@@ -111,7 +115,7 @@ impl<'a> Bounds<'a> {
             .map(|atom| self.of_atom(atom))
             .reduce(Interval::mul)
             .unwrap_or(Interval::exact(1));
-        // The fact recorded for a bare symbol is its own interval.
+        // A fact about a bare symbol is stored as the interval of the symbol.
         if self.assumed.is_none() && matches!(monomial.as_atom(), Some(Atom::Symbol(_))) {
             return product;
         }
@@ -173,9 +177,9 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// `rest + coefficient * extremum(operands)`, which equals `rest + coefficient * operand` for one of the
-    /// operands: the smallest of these sums if `least` (a positive multiple of a minimum, or a negative
-    /// multiple of a maximum), otherwise the largest.
+    /// The interval of `rest + coefficient * extremum(operands)`. This sum equals `rest + coefficient *
+    /// operand` for one of the operands. If `least`, it is the smallest of these sums (a positive multiple of
+    /// a minimum, or a negative multiple of a maximum), otherwise the largest.
     fn each_operand(
         &self,
         rest: &Sum,

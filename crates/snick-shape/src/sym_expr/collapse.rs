@@ -1,14 +1,15 @@
 //! Simplifies sums in which minima and maxima complement each other.
 //!
 //! Because `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, a sum with a minimum or maximum can
-//! be written in several ways. Choosing the shortest sum makes the pieces of an axis add up:
+//! be written in several ways. The shortest form is chosen, in which the parts of an axis add up to the axis:
 //! `min(W,2) + max(W-2,0)` is `W`, and `W - min(W,2)` is `max(W-2,0)`.
 
 use super::min_max::{Extremum, structural};
 use super::{Atom, Monomial, Sum, SymExpr, Term};
 
 impl Sum {
-    /// Rewrites minima and maxima as long as that shortens the sum. Returns the sum and whether it changed.
+    /// Rewrites minima and maxima as long as the sum becomes shorter. Returns the sum, and whether it
+    /// changed.
     pub(super) fn collapsed(mut self) -> (Self, bool) {
         let mut is_changed = false;
         // A single term is not rewritten: its other forms have more terms.
@@ -26,7 +27,7 @@ impl Sum {
     }
 
     /// The measure that collapsing reduces: first the number of terms with a minimum or maximum, then the
-    /// total number of terms. The measure strictly decreases, so collapsing terminates.
+    /// number of all terms. It decreases strictly, so collapsing terminates.
     fn length(&self) -> (usize, usize) {
         let extrema = self.terms.iter().filter(|term| pair(&term.monomial).is_some()).count();
         (extrema, self.terms.len())
@@ -53,7 +54,7 @@ impl Sum {
     }
 }
 
-/// The monomial of `term` with its factor at `position` replaced by `spelling`.
+/// The term with its factor at `position` replaced by `spelling`, as a sum.
 fn with_factor(term: &Term, position: usize, spelling: Sum) -> Option<Sum> {
     let mut cofactor = term.monomial.0.clone();
     cofactor.remove(position);

@@ -24,7 +24,7 @@ pub(crate) fn floor_div(symbols: &Symbols, dividend: &Sum, divisor: &Sum) -> Opt
     }
 }
 
-/// The quotient if the intervals allow only one value.
+/// The quotient, if the intervals of dividend and divisor allow only one value.
 fn single_value(dividend: Interval, divisor: Interval) -> Option<i64> {
     let finite = dividend.has_lower() && dividend.has_upper();
     dividend.floor_div(divisor).is_exact().filter(|_| finite)
@@ -94,7 +94,7 @@ fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Opti
         }
     }
     match inside.collapsed() {
-        // Collapsing changed the coefficients, which may be whole multiples of the divisor again.
+        // Collapsing has changed the coefficients, so some may again be multiples of the divisor.
         (collapsed, true) => by_constant(symbols, &collapsed, divisor),
         (inside, false) => quotient(inside, Sum::constant(divisor)),
     }
@@ -136,9 +136,9 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     }
 }
 
-/// Quotient and remainder of polynomial division. Divides by the leading term of the divisor, the greatest
-/// term of the highest degree, so that each step leaves only smaller terms. The remainder need not be smaller
-/// than the divisor, but `dividend == quotient * divisor + remainder`.
+/// The quotient and the remainder of polynomial division. Divides by the leading term of the divisor, which
+/// is its greatest term of the highest degree, so that each step leaves only smaller terms. `dividend ==
+/// quotient * divisor + remainder` always holds, but the remainder may be larger than the divisor.
 pub(super) fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
     const MAX_STEPS: usize = 16;
     let lead = divisor.terms.iter().max_by_key(|term| (term.monomial.0.len(), &term.monomial))?;

@@ -1,8 +1,9 @@
 //! Factorises sums: `A*B+A+B+1` is `(A+1)*(B+1)`.
 //!
-//! Used to print sums and to prove that they are never negative; the normal form stays distributed.
-//! Candidates for factors are the partial derivatives with respect to one atom; each contains every factor
-//! that lacks that atom. This finds powers, and products whose factors share no atoms.
+//! Factors are used to print sums and to prove that sums are never negative. The normal form itself stays
+//! distributed. The partial derivatives of a sum with respect to single atoms are tried as factors: each
+//! derivative contains every factor that does not contain this atom. This finds powers, and products whose
+//! factors share no atoms.
 
 use super::division::long_division;
 use super::normal_form::gcd;
@@ -32,7 +33,7 @@ impl Product {
                 product.push(right)?;
             }
             None => {
-                // The constant is not a multiple of the common factors, so it stays outside.
+                // The constant is not a multiple of the common factors, so it is kept outside of the product.
                 let terms = Sum { terms: sum.terms.clone(), constant: 0 };
                 let is_apart = common_atoms(&terms).is_some() || shared_content(sum) == 1;
                 let factor = if is_apart { terms } else { sum.clone() };

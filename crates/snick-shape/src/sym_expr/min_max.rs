@@ -51,7 +51,7 @@ impl Extremum {
     }
 }
 
-/// The normalised minimum or maximum of `operands`; `None` on overflow or if the result exceeds the size
+/// The minimum or maximum of `operands` in normal form; `None` on overflow or if the result exceeds the size
 /// limits.
 pub(crate) fn extremum_sum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<Sum> {
     // All values are i64, so an operand of i64::MAX in a minimum, or i64::MIN in a maximum, has no effect.
@@ -109,7 +109,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     let common_factor =
         rest.iter().fold(0, |common, sum| gcd(common, gcd(sum.content(), sum.constant.unsigned_abs())));
     if let Ok(factor @ 2..) = i64::try_from(common_factor) {
-        // Intervals of smaller numbers are tighter, so more operands may turn out to be redundant.
+        // The intervals of the divided operands are tighter, so more operands may turn out to be redundant.
         let divided: Vec<Sum> =
             rest.into_iter().map(|sum| sum.divided_exactly(factor)).collect::<Option<_>>()?;
         return outside.plus_scaled(&normalised(differences, kind, &divided)?, factor);
@@ -118,7 +118,8 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     outside.plus_scaled(&Sum::atom(kind.atom(operands)), 1)
 }
 
-/// Drops operands that are never more extreme than another operand.
+/// Removes operands that can never be the result, because another operand is always at least as small (or
+/// large).
 fn undominated(differences: Differences<'_>, kind: Extremum, operands: Vec<Sum>) -> Vec<Sum> {
     let beats = |a: &Sum, b: &Sum| {
         let Some(difference) = a.plus_scaled(b, -1) else { return false };
@@ -153,15 +154,16 @@ fn subtract(operands: &[Sum], shift: &Sum) -> Option<Vec<Sum>> {
     operands.iter().map(|operand| operand.plus_scaled(shift, -1)).collect()
 }
 
-/// The constant to move outside, so that equal functions get the same form. The constant operand of a maximum
-/// becomes 0 (`max(W-1,0)`); otherwise one operand has no constant term (`min(W,5)`).
+/// The constant to move out of the minimum or maximum, so that equal functions get the same form. In a
+/// maximum with a constant operand, this operand becomes 0 (`max(W-1,0)`). Otherwise, one operand has no
+/// constant term (`min(W,5)`).
 fn anchor(kind: Extremum, operands: &[Sum]) -> i64 {
     let constant = operands.iter().find(|sum| sum.terms.is_empty());
     let mut varying = operands.iter().filter(|sum| !sum.terms.is_empty());
     let first = varying.clone().next();
     match (kind, constant) {
         (Extremum::Max, Some(sum)) => sum.constant,
-        // The choice of the operand considers only terms, because it must not depend on the constants.
+        // Selects the operand by its terms only, because the selection must not depend on the constants.
         _ => varying.find(|sum| !sum.leads_negative()).or(first).map_or(0, |sum| sum.constant),
     }
 }

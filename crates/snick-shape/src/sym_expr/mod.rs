@@ -1,12 +1,12 @@
 //! Symbolic integer expressions in normal form.
 //!
-//! An expression is a constant plus a sum of terms. A term is a coefficient times a *monomial*; a monomial is
-//! a product of *atoms*; an atom is a symbol, a floor division, a minimum or a maximum. Only the normalising
-//! constructors of [`Symbols`](crate::Symbols) build expressions, so structural equality is a sound (and
-//! mostly complete) test for "the same function of the symbols".
+//! An expression is a constant plus a sum of terms. A term is a coefficient times a *monomial*, a monomial is
+//! a product of *atoms*, and an atom is a symbol, a floor division, a minimum or a maximum. Expressions are
+//! only built by the normalising constructors of [`Symbols`](crate::Symbols). Therefore two expressions with
+//! equal structure are the same function of their symbols, and the reverse holds in most cases.
 //!
-//! These types do not refer to a table. [`Symbols`](crate::Symbols) records intervals of expressions, which
-//! the functions of these modules use to normalise expressions.
+//! These types do not refer to a table. The functions of these modules receive the
+//! [`Symbols`](crate::Symbols), whose intervals they use to normalise expressions.
 
 pub(crate) mod bounds;
 mod collapse;
@@ -72,7 +72,8 @@ impl SymbolId {
 
 /// An integer expression over symbols, in normal form.
 ///
-/// 16 bytes. Constants and bare symbols do not allocate; clones of larger expressions share memory.
+/// Takes 16 bytes. Constants and bare symbols need no allocation, and clones of larger expressions share
+/// memory.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, SymExpr, Symbols};
@@ -101,9 +102,9 @@ pub enum SymExpr {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Linear {
     pub(crate) sum: Sum,
-    /// The number of nodes of the expression tree, which bounds every recursion.
+    /// The number of nodes of the expression tree. Its limit bounds every recursion.
     pub(crate) weight: u32,
-    /// Nesting of divisions, minima and maxima.
+    /// The nesting depth of divisions, minima and maxima.
     pub(crate) depth: u32,
     /// The table that all symbols of the sum belong to.
     pub(crate) table: Option<TableId>,
@@ -141,7 +142,7 @@ impl Monomial {
         Self(smallvec![atom])
     }
 
-    /// The atom of a monomial that has only one.
+    /// The atom of a monomial that consists of a single atom.
     pub(crate) fn as_atom(&self) -> Option<&Atom> {
         match self.0.as_slice() {
             [atom] => Some(atom),

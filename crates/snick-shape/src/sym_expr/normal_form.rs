@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{Atom, Linear, Monomial, SymExpr, TableId, Term};
 
-// These limits are constants and not configurable. They bound the time of every operation on expressions, and
-// equal expressions only have equal normal forms if both were made with the same limits. An expression above
-// a limit becomes a new symbol with its bounds, which only makes facts less precise.
+// These limits are constants and not configurable. They bound the time of every operation on expressions.
+// Equal expressions have equal normal forms only if both were made with the same limits. An expression that
+// exceeds a limit is replaced by a new symbol with its bounds; this makes facts less precise, but not wrong.
 
 /// The maximum number of terms of a sum.
 const MAX_TERMS: usize = 32;
@@ -17,8 +17,8 @@ const MAX_DEPTH: u32 = 12;
 /// The maximum number of atoms in a product.
 const MAX_DEGREE: usize = 8;
 
-/// A constant plus terms in ascending order of their monomials. Terms compare before constants, so adding a
-/// constant affects the order only among expressions with the same terms.
+/// A constant plus terms in ascending order of their monomials. Sums are compared by terms first, so adding a
+/// constant only changes the order among sums with the same terms.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct Sum {
     pub terms: Vec<Term>,

@@ -6,8 +6,8 @@
 //! factor = "-" factor | number | name | "(" sum ")" | ("min" | "max") "(" sum ("," sum)* ")"
 //! ```
 //!
-//! The result is in the same normal form as the constructors produce. Sums and products are distributed
-//! before they are normalised, so that printed expressions parse back to themselves.
+//! The result is in the normal form of the constructors. Sums and products are distributed before they are
+//! normalised, so that a printed expression parses back to the same expression.
 
 mod token;
 
@@ -27,7 +27,7 @@ const MAX_TOKENS: usize = 4096;
 /// The maximum number of terms of a sum before normalisation.
 const MAX_TERMS: usize = 128;
 
-/// Why and where parsing an expression failed.
+/// The reason why an expression could not be parsed, and the position.
 ///
 /// ```
 /// # use snick_shape::Symbols;
@@ -43,7 +43,7 @@ pub struct ExprError {
     pub text: String,
     /// The byte offset of the error.
     pub offset: usize,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ExprErrorKind,
 }
 
@@ -66,9 +66,9 @@ pub enum ExprErrorKind {
     /// An unexpected token.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What was expected here.
+        /// The expected kind of token.
         expected: &'static str,
-        /// What was found here.
+        /// The token that was found.
         found: String,
     },
     /// A name that is not in the symbol table.
@@ -89,8 +89,8 @@ type Result<T> = std::result::Result<T, ExprError>;
 
 impl Symbols {
     /// Parses an expression over symbols of this table: `+`, `-`, `*`, `/` (rounded down), `%`, `min`, `max`
-    /// and parentheses. Also parses the output of [`Symbols::display`]: `s3` is symbol 3 if it has no name,
-    /// and names that are not words are in backticks.
+    /// and parentheses. Also parses the output of [`Symbols::display`], in which `s3` is symbol 3 if this
+    /// symbol has no name, and names that are not words are in backticks.
     ///
     /// A sign binds tighter than division, as in Python: `-7/2` is -4.
     ///
@@ -116,8 +116,8 @@ impl Symbols {
         in_normal_form(self, sum).ok_or_else(|| error(text, 0, ExprErrorKind::TooLarge))
     }
 
-    /// Like [`Symbols::parse`], but declares unknown names as symbols within `interval`. Declares nothing on
-    /// error.
+    /// Like [`Symbols::parse`], but declares unknown names as symbols within `interval`. On error, declares
+    /// nothing.
     ///
     /// # Errors
     /// Same as [`Symbols::parse`], except for unknown names.
@@ -138,7 +138,7 @@ impl Symbols {
             if declared.as_ref().unwrap_or(self).labelled(name).is_some() {
                 continue;
             }
-            // A new symbol cannot have contradictory intervals.
+            // Cannot fail: the symbol is new, so no other interval can contradict this one.
             let table = declared.get_or_insert_with(|| self.clone());
             let _ = table.named(name, interval, origin);
         }
@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Consumes the next token if it is 2^63.
+    /// Consumes the next token if it is 2^63, the magnitude of the smallest i64.
     fn least_number(&mut self) -> bool {
         let found = *self.peek() == Token::Number(i64::MIN.unsigned_abs());
         self.next += usize::from(found);

@@ -1,7 +1,8 @@
 //! Prints expressions in conventional notation: `max(W-1,0)`, `(H+1)/2`, `2*N*H`.
 //!
-//! A sum is printed term by term, unless it is shorter as a product (`(A+1)*(B+1)`) or with its constant
-//! inside a minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). The output always parses back.
+//! A sum is printed term by term, unless another form is shorter: a product (`(A+1)*(B+1)`), or the sum with
+//! its constant moved into a minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). The output can always be
+//! parsed again.
 
 use std::fmt;
 
@@ -31,7 +32,7 @@ impl fmt::Display for Printed<'_> {
     }
 }
 
-/// The kind of printed expression, which determines where parentheses are needed.
+/// The outermost operation of a printed expression, which determines where parentheses are needed.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum TextKind {
     /// A name, a call or a non-negative number.
@@ -81,8 +82,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints remainders first (`W%2+H`), then the other terms. Starts with a sign, unless the sum is the
-    /// `first` thing printed and positive.
+    /// Prints remainders first (`W%2+H`), then the other terms. The text starts with a sign, unless the sum
+    /// is positive and is the `first` part of the output.
     fn sum(&mut self, sum: &Sum, first: bool) -> Text {
         let Some((index, shorter)) = remainder(sum) else { return self.shortest(sum, first) };
         let mut text = String::from(if first { "" } else { "+" });
@@ -174,7 +175,7 @@ fn constant_inside(sum: &Sum, index: usize) -> Option<Sum> {
     let shift = sum.constant.checked_div(*coefficient)?;
     let shifted = |operand: &SymExpr| {
         let operand = operand.sum().into_owned().shifted(shift)?;
-        // Numbers near the extremes of i64 are no real bounds, and their differences overflow.
+        // Numbers close to the extremes of i64 are not real bounds, and their differences overflow.
         (operand.constant.unsigned_abs() < 1 << 62).then(|| operand.finish())?
     };
     let atom = match monomial.as_atom()? {

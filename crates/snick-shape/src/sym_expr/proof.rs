@@ -1,8 +1,9 @@
 //! Proofs that a sum is never negative.
 //!
-//! A sum is proved if its interval contains no negative value. Otherwise a term is replaced by a lower bound:
-//! a minimum or maximum by its operands, a division by its dividend, a symbol by an expression that it never
-//! exceeds. Every step is sound for all values of the symbols, but the proof is not complete.
+//! A sum is proved to be nonnegative if its interval contains no negative value. Otherwise, a term is
+//! replaced by a lower bound: a minimum or maximum by its operands, a division by its dividend, a symbol by
+//! an expression that it never exceeds. Every step is sound for all values of the symbols, but not every
+//! nonnegative sum can be proved.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::factor::Product;
 use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
 use crate::symbols::Symbols;
 
-/// The maximum number of sums per proof.
+/// The maximum number of sums to examine in a proof.
 const MAX_STEPS: u32 = 32;
 
 /// Whether `sum` is provably at least 0 for all values of the symbols.
@@ -21,7 +22,7 @@ pub(crate) fn is_nonnegative(symbols: &Symbols, sum: &Sum) -> bool {
 struct Proof<'a> {
     symbols: &'a Symbols,
     steps_left: u32,
-    /// Sums that could not be proved. The same replacements in another order lead to these sums again.
+    /// Sums that could not be proved. Replacements in a different order often lead to the same sums again.
     failed: Vec<Sum>,
 }
 
@@ -43,7 +44,7 @@ impl Proof<'_> {
         is_proved
     }
 
-    /// Proves `c * a * b * …` if no factor is negative.
+    /// Proves `c * a * b * …` if no factor can be negative.
     fn by_factors(&mut self, sum: &Sum) -> bool {
         let Some(product) = Product::of(sum) else { return false };
         let negative = product.coefficient < 0;
@@ -57,7 +58,8 @@ impl Proof<'_> {
             })
     }
 
-    /// Replaces a term by a lower bound: minima and maxima first, because replacing them leaves fewer atoms.
+    /// Replaces a term by a lower bound. Starts with minima and maxima, because replacing them leaves fewer
+    /// atoms.
     fn by_bounds(&mut self, sum: &Sum) -> bool {
         let atoms = || {
             let places = sum.terms.iter().enumerate();
@@ -74,8 +76,8 @@ impl Proof<'_> {
         places.into_iter().any(|(term, factor)| self.by_atom(sum, term, factor).unwrap_or(false))
     }
 
-    /// Replaces one factor of a term by its bound, if the factor has one and the other factors are at least
-    /// 0.
+    /// Replaces one factor of a term by its bound, if the factor has a bound and all other factors are at
+    /// least 0.
     fn by_atom(&mut self, sum: &Sum, index: usize, factor: usize) -> Option<bool> {
         let Term { monomial, coefficient } = sum.terms.get(index)?;
         let atom = monomial.0.get(factor)?;
@@ -104,8 +106,8 @@ impl Proof<'_> {
         }
     }
 
-    /// `rest + scale * (x / d)` is an integer, so it is at least 0 if its product with `d` exceeds `-d`. In
-    /// that product, `d * (x / d)` is between `x - d + 1` and `x`.
+    /// Proves that `rest + scale * (x / d)` is at least 0. The sum is an integer, so it suffices that its
+    /// product with `d` exceeds `-d`. In this product, `d * (x / d)` is between `x - d + 1` and `x`.
     fn by_quotient(
         &mut self,
         rest: &Sum,

@@ -1,7 +1,7 @@
 //! Normalises the atoms of collapsed sums again.
 //!
-//! Collapsing a sum creates minima and maxima without regard to intervals. Normalising them again until
-//! nothing changes makes an expression independent of how it was built.
+//! Collapsing a sum creates minima and maxima without considering intervals. They are therefore normalised
+//! again until nothing changes, so that an expression does not depend on how it was built.
 
 use super::division::floor_div;
 use super::min_max::{Extremum, extremum_sum};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Atom, SymExpr, SymbolId, eval};
 use crate::symbols::Symbols;
 
-/// What an equation implies about its unknown symbols.
+/// The result of solving an equation for its unknown symbols.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Solution {
     /// The equation holds.
@@ -18,8 +18,8 @@ enum Solution {
     Unknown,
 }
 
-/// Adds values determined by the equations, and removes the equations that then hold. If an equation cannot
-/// hold, returns it as the error.
+/// Adds the values that the equations determine, and removes the equations that then hold. Returns an
+/// equation as the error if it cannot hold.
 pub(crate) fn solve_all(
     symbols: &Symbols,
     equations: &mut Vec<(SymExpr, i64)>,

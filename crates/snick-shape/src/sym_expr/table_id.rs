@@ -4,12 +4,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Distinguishes tables, so that a symbol cannot be used with the wrong one. Copies of a table share its id.
+/// Identifies a table, so that a symbol cannot be used with another table. Copies of a table share its id.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct TableId(pub(crate) u32);
 
 impl Default for TableId {
-    /// A unique id. Ids are serialised, so each process starts at a random number.
+    /// A unique id. Each process starts at a random number, because ids are serialised.
     fn default() -> Self {
         static NEXT: LazyLock<AtomicU32> =
             LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(0) as u32));

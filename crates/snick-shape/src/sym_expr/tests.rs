@@ -1,4 +1,4 @@
-//! Tests on enumerated and random expressions that simplification does not change their values.
+//! Tests, with enumerated and random expressions, that simplification does not change values.
 
 use super::*;
 use crate::interval::Interval;
@@ -171,7 +171,7 @@ fn refinements_reach_shifts_and_multiples() {
     let opposite = s.sub(&s.mul(&n, &c(2)).unwrap(), &s.mul(&h, &c(2)).unwrap()).unwrap();
     assert_eq!(s.interval(&s.add(&opposite, &c(1)).unwrap()), of(-17, 1));
     assert_eq!(s.min(&n, &h), Some(n.clone()));
-    // A bare symbol is not refined, because it occurs elsewhere too.
+    // A bare symbol is not refined, because it also occurs elsewhere.
     s.refine(&s.add(&w, &c(1)).unwrap(), of(3, 5));
     s.refine(&w, of(9, 9));
     assert_eq!(s.interval(&w), Interval::DIM);

@@ -1,4 +1,4 @@
-//! Folds an expression into the operations of another language.
+//! Translates an expression to the operations of another language.
 
 use super::{Atom, SymExpr, SymbolId};
 

@@ -220,8 +220,8 @@ impl Symbols {
     }
 
     /// Solves equations `expression == value`: adds the values that they determine, and removes the equations
-    /// that then hold. Equations remain if they contain a product of unknown symbols, or an unknown symbol in
-    /// a division, a minimum or a maximum.
+    /// that then hold. An equation remains if it contains a product of unknown symbols, or an unknown symbol
+    /// in a division, a minimum or a maximum.
     ///
     /// ```
     /// # use std::collections::HashMap;
@@ -247,9 +247,9 @@ impl Symbols {
         solve::solve_all(self, equations, values)
     }
 
-    /// Replaces each symbol that has a `replacement`, and normalises the result. An expression of another
-    /// table needs replacements for all its symbols; replacements and result belong to this table. `None` in
-    /// the same cases as for the constructors, and if a divisor can become 0.
+    /// Replaces each symbol that has a `replacement`, and normalises the result. The replacements and the
+    /// result belong to this table; an expression of another table needs replacements for all of its symbols.
+    /// `None` in the same cases as for the constructors, and if a divisor can become 0.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -269,8 +269,9 @@ impl Symbols {
     }
 
     /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a floor division), `W%2`,
-    /// `2*N*H`. Prints a product of sums if that is shorter: `21*((H+31)/32)*((W+31)/32)`. Unnamed symbols
-    /// print as `s3`, names that are not words in backticks. [`Symbols::parse`] parses it back.
+    /// `2*N*H`. Prints a product of sums if this is shorter: `21*((H+31)/32)*((W+31)/32)`. Unnamed symbols
+    /// are printed as labels such as `s3`, and names that are not words in backticks. [`Symbols::parse`]
+    /// parses the output.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

@@ -1,4 +1,4 @@
-//! Why symbols exist, and their labels.
+//! The reasons why symbols exist, and the labels of symbols.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,8 @@ use super::{Origin, Symbols};
 use crate::interval::Interval;
 use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 
-/// Why a symbol exists, that is, why its value is neither a number nor an expression over other symbols.
+/// The reason why a symbol exists, that is, why the value is neither a number nor an expression over other
+/// symbols.
 ///
 /// ```
 /// # use snick_shape::{Birth, Interval, Origin, Symbols};
@@ -22,29 +23,30 @@ use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Birth {
-    /// The size of an input that the model leaves dynamic.
+    /// An input of the model declares a dynamic size.
     Declared,
-    /// The value depends on run-time data, with a description if the caller has one.
+    /// The value depends on run-time data. Contains a description if there is one.
     Data(Option<Cow<'static, str>>),
     /// The value equals both expressions, which are equal in every successful run.
     Equal(Box<[SymExpr; 2]>),
-    /// The broadcast size of two dims: whichever is not 1.
+    /// The size to which two dims broadcast: the dim that is not 1.
     Broadcast(Box<[SymExpr; 2]>),
-    /// One of two expressions, from different branches or from before and after an iteration.
+    /// The value is one of two expressions, from different branches of an If, or from before and after an
+    /// iteration of a loop.
     Either(Box<[SymExpr; 2]>),
-    /// One of several values, with a description.
+    /// The value is one of several values. Contains a description.
     Merged(Cow<'static, str>),
-    /// Other symbols determine the value, but there is no expression for it. Holds the reason.
+    /// Other symbols determine the value, but no expression for it exists. Contains the reason.
     GivenUp(Cow<'static, str>),
 }
 
 impl Birth {
-    /// [`Birth::Equal`]
+    /// Creates a [`Birth::Equal`].
     pub fn equal(a: &SymExpr, b: &SymExpr) -> Self {
         Self::Equal(Box::new([a.clone(), b.clone()]))
     }
 
-    /// [`Birth::Broadcast`]
+    /// Creates a [`Birth::Broadcast`].
     pub fn broadcast(a: &SymExpr, b: &SymExpr) -> Self {
         Self::Broadcast(Box::new([a.clone(), b.clone()]))
     }
@@ -58,7 +60,7 @@ impl Birth {
         }
     }
 
-    /// [`Birth::Either`]
+    /// Creates a [`Birth::Either`].
     pub fn either(a: &SymExpr, b: &SymExpr) -> Self {
         Self::Either(Box::new([a.clone(), b.clone()]))
     }
@@ -105,12 +107,12 @@ impl Symbols {
         expr
     }
 
-    /// Why a symbol exists.
+    /// The reason why a symbol exists.
     pub fn birth(&self, symbol: SymbolId) -> &Birth {
         self.get(symbol).map_or(&Birth::Data(None), |symbol| &symbol.birth)
     }
 
-    /// Describes why a symbol exists; `None` for declared symbols, and for run-time data without a
+    /// Describes the reason why a symbol exists. `None` for declared symbols, and for run-time data without a
     /// description.
     ///
     /// ```
@@ -146,7 +148,8 @@ impl Symbols {
         })
     }
 
-    /// `W<=64` for `min(W,64)` and `W`: the condition under which they are equal.
+    /// The condition under which a minimum and another expression are equal, such as `W<=64` for `min(W,64)`
+    /// and `W`.
     fn while_equal(&self, minimum: &SymExpr, other: &SymExpr) -> Option<String> {
         let sum = minimum.sum();
         let [Term { monomial, coefficient: 1 }] = sum.terms.as_slice() else { return None };
@@ -163,14 +166,14 @@ impl Symbols {
         (!others.is_empty() && !bounds.is_empty()).then(|| bounds.join(" and "))
     }
 
-    /// Sets why a symbol exists.
+    /// Sets the reason why a symbol exists.
     pub fn set_birth(&mut self, symbol: SymbolId, birth: Birth) {
         if let Some(symbol) = self.get_mut(symbol) {
             symbol.birth = birth;
         }
     }
 
-    /// Gives an unnamed symbol the label that it has in the table of the outer graph.
+    /// Gives an unnamed symbol of a body the label of the corresponding symbol in the outer graph.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -193,8 +196,11 @@ impl Symbols {
         self.get(symbol).is_some_and(|symbol| symbol.label.is_some())
     }
 
-    /// The text of a symbol: its name, in backticks unless it is a word; `s3` without a name, or `s_3` if
-    /// another symbol is named `s3`; `?` for a symbol of another table.
+    /// The text of a symbol:
+    ///
+    /// - its name, in backticks unless it is a word
+    /// - without a name, a label such as `s3`, or `s_3` if another symbol is named `s3`
+    /// - `?` for a symbol of another table
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

@@ -1,4 +1,4 @@
-//! Intervals of expressions: implied by the intervals of their symbols, or recorded in the table.
+//! Intervals of expressions. They are implied by the intervals of the symbols, or recorded in the table.
 
 use super::Symbols;
 use crate::interval::Interval;
@@ -10,8 +10,8 @@ impl Symbols {
         Bounds::new(self, None).of_sum(sum)
     }
 
-    /// An interval that contains every value of the expression. Always sound, tight for most forms of
-    /// expressions, and of bounded cost.
+    /// An interval that contains every value of the expression. It is always sound and in most cases tight.
+    /// The cost is bounded.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -25,7 +25,7 @@ impl Symbols {
         Bounds::new(self, None).of(expr)
     }
 
-    /// [`Symbols::interval`] under the assumption that `given` is within `within`.
+    /// The interval of `expr` under the assumption that the value of `given` is in `within`.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -41,9 +41,11 @@ impl Symbols {
         Bounds::new(self, fact.as_ref()).of(expr)
     }
 
-    /// Records that the expression is within `interval`, which is narrower than its parts imply. Also applies
-    /// to shifts and multiples of the expression. Ignored for constants, contradictions, symbols of another
-    /// table, and bare symbols (or shifts and multiples of one): a symbol occurs elsewhere too, where the
+    /// Records that the value of the expression is in `interval`, which is narrower than its symbols imply.
+    /// This also applies to multiples of the expression and to sums with constants.
+    ///
+    /// Ignored for constants, contradictions and symbols of another table. Also ignored for bare symbols,
+    /// their multiples and their sums with constants: a symbol also occurs in other places, where the
     /// refinement may not hold.
     ///
     /// ```

@@ -94,8 +94,8 @@ pub(crate) fn word_or_quoted(name: &str) -> Cow<'_, str> {
     if is_word(name) { Cow::Borrowed(name) } else { Cow::Owned(format!("`{}`", name.replace('`', "``"))) }
 }
 
-/// Parses a name in backticks at the start of the text; a doubled backtick stands for one. Returns the name
-/// and the length including backticks.
+/// Parses a name in backticks at the start of the text, in which a doubled backtick stands for a single one.
+/// Returns the name, and its length in the text including the backticks.
 pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut chars = text.char_indices().skip(1).peekable();
