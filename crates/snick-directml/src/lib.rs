@@ -1,4 +1,4 @@
-//! Capabilities of DirectML's slice operators at each feature level, shared by the reader and the writer.
+//! Capabilities of DirectML's slice operators at each feature level, for the reader and the writer.
 //!
 //! ```
 //! use snick_directml::{FeatureLevel, data_type};
@@ -63,12 +63,12 @@ fn levels() -> String {
 impl FeatureLevel {
     /// The first level with `DML_OPERATOR_SLICE1` and slices of 8-bit integers.
     pub const V2_1: Self = Self { major: 2, minor: 1 };
-    /// The first level with 1 to 8 dimensions.
+    /// The first level that allows 1 to 8 dimensions.
     pub const V3_0: Self = Self { major: 3, minor: 0 };
     /// The first level that slices 64-bit types.
     pub const V4_1: Self = Self { major: 4, minor: 1 };
 
-    /// The possible ranks of tensors of a slice.
+    /// The ranks that tensors of a slice may have.
     pub fn dimension_counts(self) -> RangeInclusive<usize> {
         if self < Self::V3_0 { 4..=5 } else { 1..=8 }
     }
@@ -105,7 +105,7 @@ impl fmt::Display for FeatureLevel {
     }
 }
 
-/// Element types that can be sliced, with their names after `DML_TENSOR_DATA_TYPE_`.
+/// Element types that can be sliced, with their names in DirectML without the prefix `DML_TENSOR_DATA_TYPE_`.
 const DATA_TYPES: &[(ElementType, &str)] = &[
     (ElementType::F32, "FLOAT32"),
     (ElementType::F16, "FLOAT16"),
@@ -120,7 +120,7 @@ const DATA_TYPES: &[(ElementType, &str)] = &[
     (ElementType::U64, "UINT64"),
 ];
 
-/// DirectML's name of an element type, if it has one.
+/// The name of an element type in DirectML, if the type can be sliced.
 pub fn data_type(element_type: ElementType) -> Option<&'static str> {
     DATA_TYPES.iter().find(|(et, _)| *et == element_type).map(|(_, name)| *name)
 }

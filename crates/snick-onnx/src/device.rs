@@ -5,13 +5,13 @@ use prost::{Message, Oneof};
 /// A group of devices.
 #[derive(Clone, PartialEq, Message)]
 pub struct DeviceConfiguration {
-    /// Name.
+    /// The name of the group.
     #[prost(string, tag = "1")]
     pub name: String,
     /// The number of devices.
     #[prost(int32, tag = "2")]
     pub num_devices: i32,
-    /// Names of the devices; may be empty.
+    /// The names of the devices. May be empty.
     #[prost(string, repeated, tag = "3")]
     pub device: Vec<String>,
 }
@@ -36,10 +36,10 @@ pub struct ShardingSpec {
     /// The name of the value.
     #[prost(string, tag = "1")]
     pub tensor_name: String,
-    /// The devices that hold shards of the value; negative numbers are groups of devices.
+    /// The devices that hold shards of the value. Negative numbers refer to groups of devices.
     #[prost(int64, repeated, tag = "2")]
     pub device: Vec<i64>,
-    /// Groups of devices by number.
+    /// The groups of devices to which negative numbers refer.
     #[prost(message, repeated, tag = "3")]
     pub index_to_device_group_map: Vec<DeviceGroup>,
     /// The sharded axes.
@@ -50,7 +50,7 @@ pub struct ShardingSpec {
 /// Devices that hold the same shard.
 #[derive(Clone, PartialEq, Message)]
 pub struct DeviceGroup {
-    /// The number of the group.
+    /// The number by which `device` refers to the group.
     #[prost(int64, tag = "1")]
     pub key: i64,
     /// The devices of the group.
@@ -61,7 +61,7 @@ pub struct DeviceGroup {
 /// How an axis is sharded.
 #[derive(Clone, PartialEq, Message)]
 pub struct ShardedDim {
-    /// The axis; negative ones count from the end.
+    /// The axis. A negative axis counts from the end.
     #[prost(int64, tag = "1")]
     pub axis: i64,
     /// The shards of the axis.

@@ -2,7 +2,8 @@
 
 use snick_tensor::ElementType;
 
-/// ONNX numbers of element types. Complex numbers and the f8 types without a negative zero are not supported.
+/// The ONNX numbers of element types. Complex numbers and the f8 types without a negative zero are missing,
+/// because snick does not support them.
 const TYPES: &[(i32, ElementType)] = &[
     (1, ElementType::F32),
     (2, ElementType::U8),
@@ -30,7 +31,7 @@ const TYPES: &[(i32, ElementType)] = &[
 /// The largest element type number of ONNX 1.23.
 const LAST: i64 = 28;
 
-/// Whether ONNX has an element type with this number, even if snick does not.
+/// Whether ONNX has an element type with this number. snick need not support the type.
 pub fn is_type_number(number: i64) -> bool {
     (1..=LAST).contains(&number)
 }

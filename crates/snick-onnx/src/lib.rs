@@ -25,13 +25,13 @@ pub use device::*;
 pub use element_type::{from_number, is_type_number, to_number};
 pub use message::*;
 
-/// Why decoding an ONNX model failed.
+/// The reason why an ONNX model could not be decoded, and the position.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("byte {offset}: {message}")]
 pub struct WireError {
-    /// The offset of the error.
+    /// The byte offset of the error.
     pub offset: usize,
-    /// What is wrong.
+    /// The description of the error.
     pub message: String,
 }
 
@@ -45,14 +45,15 @@ pub fn decode(bytes: Bytes) -> Result<Model, WireError> {
     model.map_err(|error| WireError { offset: total - rest.remaining(), message: error.to_string() })
 }
 
-/// Encodes a model. Equal models give equal bytes.
+/// Encodes a model. Equal models are encoded as equal bytes.
 pub fn encode(model: &Model) -> Vec<u8> {
     model.encode_to_vec()
 }
 
-/// Like [`encode`], but in parts, so that the raw data of constants of the main graph need not be copied.
-/// `raw` holds the index of each of these constants and the length of its data. Their data belong between the
-/// parts, in the order of the constants, so there is one more part than entries in `raw`.
+/// Like [`encode`], but returns the encoding in parts, so that the raw data of constants of the main graph
+/// need not be copied. `raw` contains the index of each of these constants and the length of its data. The
+/// caller writes the data of the first constant after the first part, and so on, so there is one more part
+/// than entries in `raw`.
 ///
 /// ```
 /// use snick_onnx::{Graph, Model, Tensor, decode, encode_around};
@@ -88,7 +89,8 @@ pub fn encode_around(mut model: Model, raw: &[(usize, usize)]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// Numbers of the fields that [`encode_around`] writes itself, as declared in their messages.
+/// The numbers of the fields that [`encode_around`] writes itself. They match the declarations of the
+/// messages.
 mod tag {
     pub(super) const GRAPH: u32 = 7;
     pub(super) const INITIALIZER: u32 = 5;

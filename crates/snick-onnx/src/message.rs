@@ -1,6 +1,6 @@
 //! The messages of a model file, with the fields that snick reads or writes.
 //!
-//! A field is an `Option` if its default value means something other than a missing field.
+//! A field is an `Option` if a missing field and a field with the default value have different meanings.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
@@ -33,7 +33,7 @@ pub struct Model {
 /// An operator set by domain and version.
 #[derive(Clone, PartialEq, Message)]
 pub struct OperatorSet {
-    /// Empty for the operators of ONNX itself.
+    /// The domain; empty for the operators of ONNX itself.
     #[prost(string, tag = "1")]
     pub domain: String,
     /// Version.
@@ -53,7 +53,7 @@ pub struct Graph {
     /// Constants.
     #[prost(message, repeated, tag = "5")]
     pub initializer: Vec<Tensor>,
-    /// Inputs. An input with the name of a constant can override it.
+    /// Inputs. If an input has the name of a constant, the constant is its default value.
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfo>,
     /// Outputs.
@@ -62,7 +62,7 @@ pub struct Graph {
     /// Types of values between nodes.
     #[prost(message, repeated, tag = "13")]
     pub value_info: Vec<ValueInfo>,
-    /// Constants with mostly zero elements.
+    /// Constants in which most elements are zero.
     #[prost(message, repeated, tag = "15")]
     pub sparse_initializer: Vec<SparseTensor>,
 }
@@ -70,13 +70,13 @@ pub struct Graph {
 /// A node: an operator on named values.
 #[derive(Clone, PartialEq, Message)]
 pub struct Node {
-    /// Names of inputs; empty if omitted.
+    /// The names of the inputs. An omitted input has an empty name.
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
-    /// Names of outputs; empty if unused.
+    /// The names of the outputs. An unused output has an empty name.
     #[prost(string, repeated, tag = "2")]
     pub output: Vec<String>,
-    /// Name; often empty.
+    /// The name; often empty.
     #[prost(string, tag = "3")]
     pub name: String,
     /// Operator type.
@@ -129,15 +129,15 @@ pub struct Attribute {
     /// Graphs.
     #[prost(message, repeated, tag = "11")]
     pub graphs: Vec<Graph>,
-    /// Which value field is set; see [`kind`].
+    /// The number of the kind of value; see [`kind`].
     #[prost(int32, optional, tag = "20")]
     pub kind: Option<i32>,
-    /// In a function, the attribute of the call that provides the value.
+    /// In a function, the name of the attribute of the call that provides the value.
     #[prost(string, tag = "21")]
     pub ref_attr_name: String,
 }
 
-/// Numbers of [`Attribute::kind`].
+/// The numbers for [`Attribute::kind`].
 pub mod kind {
     /// A floating-point number.
     pub const FLOAT: i32 = 1;
@@ -169,7 +169,8 @@ pub struct Tensor {
     /// Elements of f32.
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
-    /// Elements of the types of up to 32 bits that have no field of their own, as numbers or bit patterns.
+    /// Elements of types of up to 32 bits without a field of their own. They are stored as numbers or as bit
+    /// patterns.
     #[prost(int32, repeated, tag = "5")]
     pub int32_data: Vec<i32>,
     /// Strings.
@@ -181,7 +182,7 @@ pub struct Tensor {
     /// Name.
     #[prost(string, tag = "8")]
     pub name: String,
-    /// Elements as little-endian bytes.
+    /// Elements of any type as little-endian bytes.
     #[prost(bytes = "bytes", optional, tag = "9")]
     pub raw_data: Option<Bytes>,
     /// Elements of f64.

@@ -1,8 +1,8 @@
-//! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1` operators, connected by
-//! tensor names.
+//! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1` operators that are
+//! connected by tensor names.
 //!
-//! A tensor that no operator writes is an input; a tensor that no operator reads is an output. All rules of
-//! the API are checked for the feature level that the description names.
+//! A tensor that no operator writes is an input, and a tensor that no operator reads is an output. The reader
+//! checks all rules that the API has at the feature level of the description.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,9 +25,10 @@ const VERSION: i64 = 1;
 /// The two operators that are supported.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum OperatorKind {
-    /// Has positive strides. `Sizes` are the dimensions of the output.
+    /// `DML_OPERATOR_SLICE`: has positive strides. `Sizes` are the dimensions of the output.
     Slice,
-    /// Slices a window with positive or negative strides. The output sizes are given by the output tensor.
+    /// `DML_OPERATOR_SLICE1`: slices a window with positive or negative strides. The output tensor gives the
+    /// output sizes.
     Slice1,
 }
 
@@ -56,14 +57,14 @@ struct Tensor {
     sizes: Vec<i64>,
 }
 
-/// An operator as it is described in the file.
+/// An operator as described in the file.
 struct Operator<'d> {
     kind: OperatorKind,
     json: Json<'d>,
     input: Tensor,
     output: Tensor,
     dimensions: i64,
-    /// The lists in the order of [`OperatorKind::fields`].
+    /// The lists of starts, extents and steps, in the order of [`OperatorKind::fields`].
     lists: [Vec<i64>; 3],
 }
 
@@ -123,7 +124,7 @@ impl<'d> Operator<'d> {
         })
     }
 
-    /// The slice of every axis. Fails if the operator violates a rule of the API.
+    /// The slice of each axis. Fails if the operator violates a rule of the API.
     fn slices(&self, level: FeatureLevel) -> Result<Vec<AxisSlice>, OpError> {
         let name = self.kind.name();
         if self.kind == OperatorKind::Slice1 && !level.has_slice1() {
@@ -164,7 +165,7 @@ impl<'d> Operator<'d> {
         Ok(())
     }
 
-    /// The slice of one axis. Every list must have an item for it.
+    /// The slice of one axis. Each list must have an item for this axis.
     fn slice(&self, axis: usize) -> Result<AxisSlice, OpError> {
         let [offset, extent, stride] = [0, 1, 2].map(|list| self.lists[list][axis]);
         let (input, output) = (self.input.sizes[axis], self.output.sizes[axis]);
@@ -203,7 +204,7 @@ impl<'d> Operator<'d> {
                     let expected = format!("at most {room}, the number of elements in the window");
                     return Err(OpError::out_of_range(what, output, expected));
                 }
-                // A backward slice starts at the end of the window, not of the axis.
+                // A backward slice starts at the end of the window, which need not be the end of the axis.
                 if stride > 0 { offset } else { last }
             }
         };
@@ -263,7 +264,7 @@ impl Tensor {
 struct DescriptionBuilder {
     graph: Graph,
     errors: Vec<Located>,
-    /// Tensors by name, each with the value that contains its elements.
+    /// The tensors by name, each with the graph value that contains its elements.
     tensors: HashMap<String, (Tensor, Value)>,
     level: FeatureLevel,
 }

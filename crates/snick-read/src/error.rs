@@ -37,7 +37,7 @@ pub enum ReadError {
     /// Support for the format is not compiled in.
     #[error("{source_name}: this format needs the feature `{feature}` of the crates snick and snick-read")]
     FeatureOff { source_name: String, feature: &'static str },
-    /// A weights file for a model whose format does not use one.
+    /// A weights file was given for a model whose format does not use one.
     #[error("{source_name}: {why}; remove `{}`", weights.display())]
     Weights { source_name: String, weights: PathBuf, why: &'static str },
     /// XML that is not OpenVINO IR.

@@ -1,4 +1,4 @@
-//! Files: text is read into memory, weights are mapped.
+//! Opens files: text is read into memory, and weights are mapped.
 #![allow(unsafe_code, reason = "whoever reads a model promises that its files stay as they are")]
 
 use std::fs::File;
@@ -10,7 +10,7 @@ use snick_tensor::Storage;
 
 use crate::ReadError;
 
-/// Fails for anything but a regular file: opening a pipe would block, and a device may have no end.
+/// Fails for any file that is not regular: opening a pipe would block, and a device may have no end.
 fn check_regular(path: &Path) -> std::io::Result<()> {
     let kind = std::fs::metadata(path)?.file_type();
     match kind.is_file() || kind.is_dir() {
@@ -36,7 +36,8 @@ pub(crate) fn open(path: &Path) -> Result<Storage, ReadError> {
     refuse_lfs_pointer(path, storage.bytes()).map(|()| storage)
 }
 
-/// Reads a text file into memory. It is not mapped, because it could change after it was checked to be UTF-8.
+/// Reads a text file into memory. It is not mapped, because a mapped file could change after the check for
+/// UTF-8.
 pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
     let zeros = check_regular(path).and_then(|()| zeros_of(path));
     if let Some(at) = zeros.map_err(|error| ReadError::io(path, error))? {
@@ -46,8 +47,8 @@ pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
     refuse_lfs_pointer(path, storage.bytes()).map(|()| storage)
 }
 
-/// The offset of a block of zeros in a large text file, such as a sparse file or an unfinished download.
-/// Finding one avoids reading the whole file in vain. Checks one block in each 16 MiB.
+/// The offset of a block of zeros in a large text file, which may be a sparse file or an unfinished download.
+/// Detecting this early avoids reading the whole file. Checks one block per 16 MiB.
 fn zeros_of(path: &Path) -> std::io::Result<Option<u64>> {
     const BLOCK: u64 = 1 << 16;
     const STRIDE: u64 = 1 << 24;

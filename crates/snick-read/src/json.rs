@@ -1,7 +1,7 @@
 //! JSON with locations: every value knows its line and column, which error messages show.
 //!
-//! Values are slices of the text and are parsed on demand, so deep nesting cannot overflow the stack. The
-//! syntax of the whole document is checked first.
+//! Values are slices of the text and are parsed on demand, so that deep nesting cannot overflow the stack.
+//! Before that, the syntax of the whole document is checked.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(crate) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    /// Creates a document; `source` is the name of its file, as the user gave it.
+    /// Creates a document. `source` is the name of the file in messages.
     pub(crate) fn new(text: &'t str, source: &'t str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self { text, source, lines: std::iter::once(0).chain(ends).collect() }
@@ -116,7 +116,8 @@ impl<'d> Json<'d> {
         Self { document: self.document, raw: raw.get() }
     }
 
-    /// The value as text for a message, or only its kind for an object, a long array or a long string.
+    /// The value as text for a message. For an object, a long array or a long string, returns only the kind
+    /// of the value.
     fn shown(self) -> String {
         match self.raw.as_bytes().first() {
             Some(b'{') => "an object".into(),
@@ -148,7 +149,7 @@ impl<'d> Json<'d> {
     }
 }
 
-/// Maximum length of a value quoted in a message.
+/// Maximum length of a value that messages quote.
 const SHOWN: usize = 60;
 
 /// The fields of an object.

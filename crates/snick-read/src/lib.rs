@@ -1,8 +1,8 @@
 //! Reads models into graphs, with one folder or file per format.
 //!
-//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. A layer that
-//! cannot be read as the operation that it names stays in the graph as an opaque layer, and [`Read::errors`]
-//! contains the reason.
+//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. If a layer cannot
+//! be read as the operation that the file names, it stays in the graph as an opaque layer, and
+//! [`Read::errors`] contains the reason.
 //!
 //! ```
 //! let text = r#"snick 1
@@ -57,13 +57,13 @@ pub use error::ReadError;
 pub struct Read {
     /// The graph, not yet inferred.
     pub graph: Graph,
-    /// The errors of single layers and edges. Layers that could not be read are opaque.
+    /// The errors of individual layers and edges. Layers that could not be read are opaque.
     pub errors: Vec<Located>,
     /// Notes for the user.
     pub notes: Vec<String>,
     /// Files of weights or external data that do not exist. Their constants have no values.
     pub missing: Vec<PathBuf>,
-    /// The files that were read: the model, its weights, external data.
+    /// The files that were read: the model itself, its weights and external data.
     pub files: Vec<PathBuf>,
     /// The inputs of an ONNX model that have a default value; see [`Reader::optional_inputs`].
     pub optional_inputs: Vec<String>,
@@ -83,7 +83,7 @@ pub struct Read {
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     weights: Option<PathBuf>,
-    /// The external data files of an in-memory model, by location.
+    /// The external data files of a model in memory, by location.
     #[cfg(feature = "onnx")]
     external: BTreeMap<String, Storage>,
     #[cfg(feature = "onnx")]
@@ -93,20 +93,20 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads only built-in ops, and weights from the `.bin` next to the model.
+    /// The default options: only built-in ops, and weights from the `.bin` next to the model.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the weights file of a model in OpenVINO IR or text form. The file must exist. This option is an
-    /// error for other formats and for in-memory models.
+    /// Sets the weights file of a model in OpenVINO IR or text form. The file must exist. For other formats,
+    /// and for models in memory, this option causes an error.
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { weights: Some(path.into()), ..self }
     }
 
-    /// Provides the bytes of an external data file for an in-memory ONNX model. `location` is the name of the
-    /// file in the model.
+    /// Provides the bytes of an external data file for an ONNX model in memory. `location` is the path of the
+    /// file as stored in the model.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn external(mut self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
@@ -114,8 +114,8 @@ impl Reader {
         self
     }
 
-    /// Keeps these inputs of an ONNX model as inputs although they have default values: they become
-    /// Parameters with an extra attribute `default`. By default, such inputs become constants.
+    /// Keeps these inputs of an ONNX model as inputs although they have default values. They become
+    /// Parameters with an extra attribute `default`. Without this option, such inputs become constants.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn optional_inputs(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -136,13 +136,13 @@ impl Reader {
         Self { watch, ..self }
     }
 
-    /// Reads a model file in the [`Format`] of its extension. Text is read into memory. Weights and ONNX
-    /// files are mapped, so they must not be truncated or rewritten while the model is in use. Reading beyond
-    /// the new end of a truncated file raises SIGBUS, which the program `snick` turns into an error.
-    /// [`Reader::bytes`] does not map files.
+    /// Reads a model file in the [`Format`] of its extension. Text is read into memory, whereas weights and
+    /// ONNX files are mapped. Mapped files must not be truncated or rewritten while the model is in use.
+    /// Reading beyond the new end of a truncated file raises SIGBUS, which the `snick` command turns into an
+    /// error. [`Reader::bytes`] does not map files.
     ///
     /// # Errors
-    /// The file cannot be read or does not match the format, or [`ReadError::Stopped`].
+    /// The file cannot be read, or its content does not match the format; [`ReadError::Stopped`].
     pub fn file(&self, path: &Path) -> Result<Read, ReadError> {
         // If the metadata cannot be read, opening the file will fail, too.
         let len = || std::fs::metadata(path).map_or(0, |metadata| metadata.len());
@@ -151,7 +151,7 @@ impl Reader {
         read.map_err(|error| foreign::explained(path, error))
     }
 
-    /// Runs `read`. If the monitor stops it, the partial model is discarded.
+    /// Runs `read` with a monitor. If the monitor stops it, the partial model is discarded.
     fn watched(
         &self,
         text_bytes: u64,
@@ -202,11 +202,12 @@ impl Reader {
         Ok(read)
     }
 
-    /// Reads a model from memory. `weights` are the bytes of the `.bin`. Messages call the model `source`.
-    /// Opens no files: an ONNX model gets external data from `Reader::external`.
+    /// Reads a model from memory. `weights` is the content of the `.bin`, and `source` is the name of the
+    /// model in messages. Opens no files: the external data of an ONNX model must be given with
+    /// `Reader::external`.
     ///
     /// # Errors
-    /// The bytes do not match the format, or [`ReadError::Stopped`].
+    /// The bytes do not match the format; [`ReadError::Stopped`].
     pub fn bytes(
         &self,
         format: Format,
@@ -335,7 +336,7 @@ impl Reader {
     }
 }
 
-/// Whether models of a format are text files, which are read into memory as a whole.
+/// Whether models of a format are text files, which are read into memory completely.
 fn is_text(format: Format) -> bool {
     format != Format::Onnx
 }
@@ -344,7 +345,7 @@ fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
     std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.into() })
 }
 
-/// Reads a model file in the [`Format`] of its extension. `weights` is the weights file, by default the
+/// Reads a model file in the [`Format`] of its extension. `weights` is the weights file; the default is the
 /// `.bin` next to the model.
 ///
 /// # Errors
@@ -381,7 +382,7 @@ fn json_model(text: &str, source: &str, monitor: &mut Monitor) -> Result<Read, R
     }
 }
 
-/// Reads the text form from memory; `weights` is its `.bin`.
+/// Reads the text form from memory. `weights` is the content of its `.bin`.
 ///
 /// # Errors
 /// [`ReadError::Text`] with line and column.
@@ -389,7 +390,7 @@ pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<
     Reader::new().text(text.as_bytes(), weights, source, &mut Monitor::default())
 }
 
-/// The error for a constant that extends past the end of the file that contains it.
+/// The error for a constant that extends beyond the end of the file that contains it.
 fn out_of_file((start, end): (usize, usize), file: &str, len: usize) -> OpError {
     OpError::WeightsTruncated {
         why: format!("needs bytes {start}..{end} of {file}, but the file has {len}: truncated?"),

@@ -20,12 +20,12 @@ pub(super) struct FunctionBuilder<'f> {
     named: HashMap<String, NamedValue>,
 }
 
-/// The values that a name refers to.
+/// The value or values that a name refers to.
 enum NamedValue {
     Layer(NodeId),
-    /// One output of a node, with a name of its own.
+    /// An output of another node, which has its own name.
     Alias(Value),
-    /// The outputs of a node that became several layers, or the members of a tuple.
+    /// The outputs of a node that was replaced by several layers, or the members of a tuple.
     Several(SmallVec<[Value; 4]>),
 }
 
@@ -90,7 +90,8 @@ impl<'f> FunctionBuilder<'f> {
             self.graph.declare(value, declared);
         }
         let outputs = self.graph.node(value.node).outs().len();
-        // If one layer computes all outputs, the outputs are its ports; otherwise they are listed.
+        // If a single layer computes all outputs, they are the ports of this layer; otherwise they are
+        // listed.
         let plain = (0..outputs).map(|port| Value { node: value.node, port: port as u32 });
         let outputs: SmallVec<[Value; 4]> = match further.is_empty() && value.port == 0 {
             true => plain.collect(),
@@ -100,7 +101,7 @@ impl<'f> FunctionBuilder<'f> {
             let names = node.tensor_names(port)?;
             self.graph.set_tensor_names(*output, names);
         }
-        // Ignores the error, because the inference of the whole graph reports it.
+        // Ignores the error, because it is reported when the whole graph is inferred.
         let _ = self.graph.infer_node(value.node);
         self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         let named = if further.is_empty() && value.port == 0 {
@@ -137,7 +138,7 @@ impl<'f> FunctionBuilder<'f> {
         self.add_result(&node.name, value, node.object.json())
     }
 
-    /// Adds a Result for a node that the function returns directly. If the node is a tuple, adds one for each
+    /// Adds a Result for a node that the function returns directly. For a tuple, adds a Result for each
     /// member.
     pub(super) fn return_value(&mut self, name: &str, place: Json) -> Result<(), ReadError> {
         if let Some(NamedValue::Several(values)) = self.named.get(name)
@@ -158,7 +159,7 @@ impl<'f> FunctionBuilder<'f> {
         builder.result(name, value).map(|_| ()).map_err(|error| place.error(error.to_string()))
     }
 
-    /// The value that an input refers to. `index` selects the output if the input itself does not.
+    /// The value that an input refers to. If the input does not select an output, `index` does.
     fn value(&mut self, source: &Source, index: Option<i64>) -> Result<Value, ReadError> {
         let Some(named) = self.named.get(&source.name) else {
             return Err(source.json.error(format!("no node named `{}` before this one", source.name)));
@@ -179,8 +180,8 @@ impl<'f> FunctionBuilder<'f> {
             if !layer.op().is_opaque() {
                 return Err(wrong());
             }
-            // A file may not list the outputs of an unknown op, so outputs are added when a reader refers to
-            // them.
+            // A file need not list the outputs of an unknown op, so an output is added when another node
+            // refers to it.
             self.graph.ensure_outputs(node, port + 1);
         }
         Ok(Value { node, port: port as u32 })

@@ -10,10 +10,12 @@ use super::value_type;
 use crate::ReadError;
 use crate::json::Json;
 
-/// Maximum number of elements filled with a single string: a small file must not cause a huge allocation.
+/// Maximum number of elements to fill with a single string, because a small file must not cause a huge
+/// allocation.
 const MAX_SPLAT: usize = 1 << 28;
 
-/// The tensor of a Constant. The inner error is about the value, the outer one about the file.
+/// The tensor of a Constant. The inner error is about the value, the outer error about the structure of the
+/// file.
 pub(super) fn tensor(node: &Node) -> Result<Result<Tensor, OpError>, ReadError> {
     let element_type = value_type::element_type(value_type::of_node(&node.object, "element_type")?)?;
     let shape = value_type::of_node(&node.object, "shape")?;
@@ -32,7 +34,7 @@ pub(super) fn tensor(node: &Node) -> Result<Result<Tensor, OpError>, ReadError> 
     Ok(parse(element_type, &dims, &texts))
 }
 
-/// A string, or a number without quotes.
+/// An element, which is written as a string or as a number without quotes.
 fn element(json: Json) -> Result<String, ReadError> {
     if json.is_text() { json.text() } else { Ok(json.raw().to_string()) }
 }
@@ -41,7 +43,7 @@ fn parse(element_type: ElementType, dims: &[usize], texts: &[String]) -> Result<
     match element_type {
         ElementType::F32 => all::<f32>(dims, texts),
         ElementType::F64 => all::<f64>(dims, texts),
-        // The string was written from a narrow type, so parsing it as a wide type loses nothing.
+        // The string was printed from a narrow type, so parsing it as f64 loses nothing.
         ElementType::F16 | ElementType::BF16 => Ok(all::<f64>(dims, texts)?.cast(element_type)?),
         ElementType::I8 => all::<i8>(dims, texts),
         ElementType::I16 => all::<i16>(dims, texts),

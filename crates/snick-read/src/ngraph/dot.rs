@@ -6,7 +6,7 @@ use snick_tensor::Listed;
 use super::layers::product;
 use super::site::Site;
 
-/// Adds a MatMul for a Dot, with reshapes if the inputs are not matrices.
+/// Adds a MatMul for a Dot. Reshapes inputs that are not matrices.
 pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ranks = site.dims(a).zip(site.dims(b)).map(|(a, b)| (a.len(), b.len()));

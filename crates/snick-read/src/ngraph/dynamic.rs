@@ -7,10 +7,10 @@ use snick_tensor::ElementType;
 use super::site::{Site, element_type, sizes, word};
 
 /// Maximum axis in a set of axes, and maximum rank of a DynBroadcast. OpenVINO needs a list with an entry for
-/// each axis, so a large number in a file would cause a large allocation.
+/// each axis, so a large number in the file would cause a large allocation.
 const MAX_MASKED_AXIS: usize = 256;
 
-/// Adds a StridedSlice, with masks in place of nGraph's sets of axes.
+/// Adds a StridedSlice. nGraph's sets of axes become masks.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let masks = [
         ("begin_mask", "lower_bounds_mask"),
@@ -38,8 +38,8 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("StridedSlice", 1, attrs, &inputs)
 }
 
-/// The third input lists the output axes along which to broadcast. The remaining output axes are the axes of
-/// the data, in order.
+/// Adds a broadcast. The third input lists the output axes that are new; the remaining output axes are the
+/// axes of the data, in order.
 pub(super) fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let (data, shape, axes) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = site.sizes(shape).and_then(|sizes| sizes.first().copied());
@@ -61,7 +61,7 @@ pub(super) fn gather(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("Gather", 1, Attrs::new(), &[data, indices, axis])
 }
 
-/// Adds updates at indices along the first axis; updates at the same index accumulate.
+/// Adds updates to the data, at indices along the first axis. Updates at the same index accumulate.
 pub(super) fn scatter_add(site: &mut Site) -> Result<Value, OpError> {
     let (data, indices, updates) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let last = site.int(-1)?;
@@ -70,7 +70,7 @@ pub(super) fn scatter_add(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("ScatterNDUpdate", 15, attrs, &[data, indices, updates])
 }
 
-/// Splits along the axis in the second input into pieces of the listed sizes.
+/// Splits the data into parts of the listed sizes, along the axis that the second input contains.
 pub(super) fn split(site: &mut Site) -> Result<Value, OpError> {
     let (data, axis) = (site.input(0)?, site.input(1)?);
     let pieces = sizes(site, "splits")?;
@@ -104,7 +104,8 @@ pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError>
     site.ir_op("Squeeze", 1, Attrs::new(), &[Value { port: 1, ..found }, axis])
 }
 
-/// The first output contains the indices, the second the values. A `k` of 0 selects the whole axis.
+/// Adds a TopK. The first output contains the indices, the second the values. A `k` of 0 selects the whole
+/// axis.
 pub(super) fn top_k(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let known = |site: &Site, port: usize, what: &str| {

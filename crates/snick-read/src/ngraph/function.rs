@@ -1,4 +1,4 @@
-//! Auxiliary functions of a file. Nodes refer to them to specify how to combine two elements.
+//! Auxiliary functions of a file. Nodes refer to them to say how two elements are combined.
 
 use std::collections::HashMap;
 
@@ -13,11 +13,11 @@ use crate::json::Json;
 pub(super) struct Binary {
     /// The type of the op.
     pub(super) op: String,
-    /// Whether the inputs of the op are the parameters in the same order.
+    /// Whether the inputs of the op are the parameters of the function in the same order.
     pub(super) in_order: bool,
 }
 
-/// Functions by name; `None` for any other kind of function.
+/// The functions by name. `None` for a function that is not a [`Binary`].
 pub(super) struct Functions(HashMap<String, Option<Binary>>);
 
 impl Functions {

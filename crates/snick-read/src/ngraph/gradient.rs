@@ -8,7 +8,7 @@ use super::layers::product;
 use super::site::{Site, sizes};
 use super::window::{dilated, numbers, numbers_or};
 
-/// The windows of a max pool. If several elements are equal, the first is the maximum.
+/// The windows of a max pool. Of several equal elements, the first counts as the maximum.
 pub(super) struct Maxima {
     pub(super) kernel: Vec<i64>,
     pub(super) strides: Vec<i64>,
@@ -64,7 +64,8 @@ pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
     maxima.scatter(site, data, delta, zero)
 }
 
-/// Distributes each element equally over the window from which it was computed.
+/// The gradient of an average pool. Distributes each element equally over the window from which it was
+/// computed.
 pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "forward_arg_shape")?;
     let kernel = numbers(site, "window_shape")?;
@@ -114,7 +115,7 @@ pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
     site.reshape(value, &shape)
 }
 
-/// Maximum number of windows along an axis.
+/// Maximum number of windows along an axis, because an index is listed for each of them.
 const MAX_LISTED: i64 = 1 << 24;
 
 /// The geometry of a convolution.
@@ -143,7 +144,7 @@ impl Window {
         Ok(window)
     }
 
-    /// The transposed convolution of `delta` with `filters`; the result has the shape `dims`.
+    /// The transposed convolution of `delta` with `filters`. The result has the shape `dims`.
     fn transposed(
         &self,
         site: &mut Site,
@@ -156,7 +157,7 @@ impl Window {
             let got = format!("ranks {} and {}", kernel.len(), windows.len());
             return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", dims.len())));
         }
-        // Data that negative padding crops has no gradient, so zeros are added in its place.
+        // Data that was cropped by negative padding has a gradient of 0, so zeros are added in its place.
         let cut = self.below.iter().chain(&self.above).any(|&pad| pad < 0);
         let (below, above) = if cut {
             (vec![0; self.below.len()], vec![0; self.above.len()])
@@ -236,7 +237,7 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
         let got = format!("ranks {} and {}", dims.len(), windows.len());
         return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", filters.len())));
     }
-    // The padding at the end makes the result exactly as large as the filters. If negative, it crops.
+    // The padding at the end makes the result as large as the filters. Negative padding crops.
     let behind = |i: usize| {
         let kernel = filters[i + 2].checked_sub(1)?.checked_mul(window.dilations[i])?;
         let reach = windows[i + 2].checked_sub(1)?.checked_mul(window.strides[i])?.checked_add(1)?;

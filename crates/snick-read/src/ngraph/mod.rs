@@ -1,9 +1,10 @@
 //! Serialised nGraph functions: a JSON array of functions. The last function is the model.
 //!
-//! `node.rs` reads nodes in every version of the format, `value_type.rs` types and shapes, `constant.rs`
-//! values, and `function.rs` auxiliary functions. `build.rs` builds the graph, with a `Site` (`site.rs`) for
-//! each node. `table.rs` maps ops that OpenVINO also has. `ops.rs` and the remaining files expand all other
-//! ops, with layers from `layers.rs`. An unknown op becomes an opaque layer.
+//! - `node.rs` reads nodes in every version of the format, `value_type.rs` types and shapes, `constant.rs`
+//!   values, and `function.rs` auxiliary functions.
+//! - `build.rs` builds the graph, with a `Site` (`site.rs`) for each node.
+//! - `table.rs` maps ops that OpenVINO has, too. `ops.rs` and the remaining files replace all other ops by
+//!   several layers, with helpers from `layers.rs`. An unknown op becomes an opaque layer.
 
 mod build;
 mod constant;
@@ -50,7 +51,8 @@ pub(crate) fn read(root: Json, source: &str, monitor: &mut Monitor) -> Result<Re
     let others = functions.get(..functions.len() - 1).unwrap_or_default();
     let functions = Functions::read(others)?;
     let mut builder = FunctionBuilder::new(name, source, nodes.len(), &functions);
-    // Parameters and Results are in the order of the function, not in the order of its nodes.
+    // Parameters and Results are added in the order of the function, which can differ from the order of the
+    // nodes.
     for parameter in list(&function, "parameters")? {
         let name = parameter.text()?;
         let node = by_name.get(name.as_str()).filter(|node| node.op == "Parameter");
@@ -76,7 +78,7 @@ pub(crate) fn read(root: Json, source: &str, monitor: &mut Monitor) -> Result<Re
             _ => builder.return_value(&name, result)?,
         }
     }
-    // A Result that the function does not list is an output as well.
+    // Result nodes that the function does not list are outputs, too.
     for node in nodes.iter().filter(|node| node.op == "Result" && by_name.contains_key(node.name.as_str())) {
         builder.result(node)?;
     }

@@ -70,7 +70,8 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// Whether nGraph's attribute visitor wrote the attributes, under the names in the op's C++ class.
+    /// Whether the attributes were written by nGraph's attribute visitor, which uses the names in the C++
+    /// class of the op.
     pub(super) fn attrs_are_visited(&self) -> bool {
         self.object.get("attribute_visitor").is_some_and(|flag| flag.raw() == "true")
     }
@@ -105,8 +106,8 @@ impl<'d> Source<'d> {
     }
 }
 
-/// The items of an array. An empty array may be missing or null, and an array of one item may lack its
-/// brackets.
+/// The items of an array. An empty array may be missing or null, and an array of one item may be written
+/// without brackets.
 pub(super) fn list<'d>(object: &Object<'d>, name: &str) -> Result<Vec<Json<'d>>, ReadError> {
     match object.get(name) {
         Some(json) if json.is_text() => Ok(vec![json]),
@@ -120,7 +121,7 @@ fn type_info_version(object: &Object) -> Result<i64, ReadError> {
     info.object()?.get("version").map_or(Ok(0), Json::int)
 }
 
-/// The name of an output, which is a string, or an object with a name.
+/// The name of an output. It is written as a string or as an object with a name.
 fn tensor_name(json: Json) -> Result<String, ReadError> {
     if json.is_object() {
         return json.object()?.get("name").map_or(Ok(String::new()), Json::text);
@@ -128,8 +129,8 @@ fn tensor_name(json: Json) -> Result<String, ReadError> {
     json.text()
 }
 
-/// The fields that are not common to all nodes. The JSON syntax of a field determines its type; objects and
-/// other unexpected values stay JSON text.
+/// The attributes, which are all fields that are not common to all nodes. The JSON syntax of a field
+/// determines its type. Objects and other unexpected values are kept as JSON text.
 fn attrs(object: &Object) -> Attrs<'static> {
     let own = object.iter().filter(|(name, json)| !COMMON.contains(name) && !json.is_null());
     own.map(|(name, json)| (Cow::Owned(name.to_string()), attr(json))).collect()

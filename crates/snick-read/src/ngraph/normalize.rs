@@ -1,12 +1,13 @@
-//! Batch normalisation and quantisation. Their parameters have a subset of the data's axes and are broadcast
-//! over the others.
+//! Batch normalisation and quantisation. Their parameters have some of the axes of the data, and are
+//! broadcast over the other axes.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::site::{Site, element_type, sizes, word};
 
-/// Reshapes `value`, whose axes are the `axes` of the data, so that it broadcasts to data of this `rank`.
+/// Reshapes `value` so that it broadcasts to data of this `rank`. The axes of `value` are the `axes` of the
+/// data.
 fn along(site: &mut Site, value: Value, axes: &[i64], rank: usize) -> Result<Value, OpError> {
     let others: Vec<i64> = (0..rank as i64).filter(|axis| !axes.contains(axis)).collect();
     if others.is_empty() { Ok(value) } else { site.unsqueeze(value, &others) }
@@ -39,7 +40,8 @@ pub(super) fn batch_norm(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("BatchNormInference", 1, attrs, &inputs)
 }
 
-/// Outputs: the normalised data, then the mean and variance of each channel.
+/// Batch normalisation in training. Returns the normalised data, then the mean and the variance of each
+/// channel.
 pub(super) fn batch_norm_training(site: &mut Site) -> Result<Value, OpError> {
     let (gamma, beta, data) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = rank(site, data)?;
@@ -71,7 +73,7 @@ pub(super) fn batch_norm_training_backprop(site: &mut Site) -> Result<Value, OpE
     let weighted = site.multiply(delta, normal)?;
     let by_gamma = site.reduce_sum(weighted, &axes, false)?;
     let by_beta = site.reduce_sum(delta, &axes, false)?;
-    // The parts of the gradient that flow through the mean and the variance.
+    // The parts of the gradient that are due to the mean and the variance.
     let drift = site.reduce_mean(delta, &axes, false)?;
     let stretch = site.reduce_mean(weighted, &axes, false)?;
     let drift = along(site, drift, &[1], rank)?;

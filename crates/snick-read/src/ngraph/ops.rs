@@ -1,4 +1,4 @@
-//! Maps each node to layers, with the tables of `table.rs` or with a function.
+//! Maps each node to layers, either with the tables of `table.rs` or with a function.
 
 use snick_ir::ops::{Concat, Convert, Identity, Reduce};
 use snick_ir::{Attrs, OpError, Value};
@@ -17,8 +17,8 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
         ("ArgMax", 0) => dynamic::arg(site, "max"),
         ("ArgMin", 0) => dynamic::arg(site, "min"),
         ("AvgPoolBackprop", 0) => gradient::avg_pool(site),
-        // Older files use one op for training and inference: with five inputs, mean and variance are given;
-        // with three inputs, they are computed.
+        // Older files use one op for training and inference: with three inputs, it computes mean and
+        // variance; with five inputs, they are given.
         ("BatchNorm", 0) if site.inputs.len() == 3 => normalize::batch_norm_training(site),
         ("BatchNorm" | "BatchNormInference", 0) => normalize::batch_norm(site),
         ("BatchNormTraining", 0) => normalize::batch_norm_training(site),
@@ -74,7 +74,7 @@ fn reshape(site: &mut Site) -> Result<Value, OpError> {
     site.reshape(data, &shape)
 }
 
-/// The axes in `axes` are new. The other axes come from the input, in order.
+/// Adds a broadcast. The axes in `axes` are new; the other axes are the axes of the input, in order.
 fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "shape")?;
     let axes = sizes(site, "axes")?;
@@ -84,7 +84,7 @@ fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     }
     let kept: Vec<i64> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
     let data = site.input(0)?;
-    // Axes of the input must have the same size in the output: an axis of size 1 is not broadcast.
+    // The axes of the input must keep their sizes: an axis of size 1 is not broadcast.
     for (dim, &axis) in site.dims(data).unwrap_or_default().into_iter().zip(&kept) {
         let want = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied();
         if dim.is_some() && dim != want {
@@ -163,7 +163,8 @@ fn softmax(site: &mut Site) -> Result<Value, OpError> {
     site.divide(exp, sum)
 }
 
-/// The gradient times the derivative of the sigmoid `s` at the argument, which is `s * (1 - s)`.
+/// Multiplies the gradient by the derivative of the sigmoid, which is `s * (1 - s)` for the sigmoid `s` of
+/// the argument.
 fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
     let one = site.scalar_like(argument, 1.0)?;
@@ -173,7 +174,7 @@ fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
     site.multiply(slope, delta)
 }
 
-/// The gradient where the argument is positive, and 0 elsewhere.
+/// Selects the gradient where the argument is positive, and 0 elsewhere.
 fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
     let zero = site.scalar_like(delta, 0.0)?;
@@ -181,7 +182,7 @@ fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     site.select(positive, delta, zero)
 }
 
-/// Newer files contain newer ops, which OpenVINO also has, with the same attribute names.
+/// Reads a newer op that OpenVINO has, too, with the same attribute names. Such ops occur in newer files.
 fn same_as_openvino(site: &mut Site, version: i64) -> Result<Option<Value>, OpError> {
     let Ok(opset) = u8::try_from(version) else { return Ok(None) };
     let (attrs, inputs) = (site.node.attrs.clone(), site.inputs.to_vec());

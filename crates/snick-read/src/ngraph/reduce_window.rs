@@ -9,13 +9,13 @@ use super::gradient::Maxima;
 use super::layers::product;
 use super::site::{Site, sizes};
 
-/// Maximum number of positions listed for the windows of one axis.
+/// Maximum number of positions to list for the windows of one axis.
 const MAX_POSITIONS: i64 = 1 << 24;
 
 /// Adds the layer that applies a binary function to two values.
 type Join = fn(&mut Site, Value, Value) -> Result<Value, OpError>;
 
-/// For each binary function: the name of its op, the reduction, and how to combine two values.
+/// For each binary function: the name of its op, the reduction, and the layer that combines two values.
 const REDUCTIONS: &[(&str, ReduceOp, Join)] = &[
     ("Add", ReduceOp::Sum, |site, x, y| site.add(x, y)),
     ("And", ReduceOp::LogicalAnd, |site, x, y| site.logical_and(x, y)),
@@ -27,8 +27,8 @@ const REDUCTIONS: &[(&str, ReduceOp, Join)] = &[
     ("Or", ReduceOp::LogicalOr, |site, x, y| site.logical_or(x, y)),
 ];
 
-/// The op of the function that attribute `name` refers to, and whether the inputs of the op are the
-/// parameters of the function in the same order.
+/// Resolves the function that attribute `name` refers to. Returns its op, and whether the inputs of the op
+/// are the parameters of the function in the same order.
 fn function(site: &Site, name: &'static str) -> Result<(String, bool), OpError> {
     let function = site.node.attrs.text(name)?.ok_or(OpError::MissingAttribute { name })?;
     let binary = site.functions.binary(function)?;
@@ -41,7 +41,7 @@ fn reduction(site: &Site) -> Result<(ReduceOp, Join), OpError> {
     row.map(|row| (row.1, row.2)).ok_or_else(|| OpError::unsupported(format!("a reduction by `{op}`")))
 }
 
-/// Reduces `reduction_axes` with a function. The initial value is the second input.
+/// Reduces `reduction_axes` with an auxiliary function. The initial value is the second input.
 pub(super) fn reduce(site: &mut Site) -> Result<Value, OpError> {
     let (reduce, join) = reduction(site)?;
     let axes = sizes(site, "reduction_axes")?;
@@ -50,7 +50,7 @@ pub(super) fn reduce(site: &mut Site) -> Result<Value, OpError> {
     join(site, value, initial)
 }
 
-/// Reduces each window with a function, one axis at a time. The initial value is the second input.
+/// Reduces each window with an auxiliary function, one axis at a time. The initial value is the second input.
 pub(super) fn reduce_window(site: &mut Site) -> Result<Value, OpError> {
     let (reduce, join) = reduction(site)?;
     let windows = windows(site)?;
@@ -82,7 +82,7 @@ struct Window {
 }
 
 impl Window {
-    /// Whether each window consists of one element, and each element is a window.
+    /// Whether every element is a window of its own.
     fn is_whole(self) -> bool {
         self.size == 1 && (self.stride == 1 || self.dim == 1)
     }
@@ -116,8 +116,8 @@ fn windows(site: &Site) -> Result<Vec<Window>, OpError> {
 }
 
 /// Adds each element of the second input to the broadcast third input, at the position of the maximum of the
-/// corresponding window of the first input. `GreaterEq` selects the last of equal elements. The data is
-/// reversed in this case, because a pool selects the first.
+/// corresponding window of the first input. With `GreaterEq`, the last of several equal elements counts as
+/// the maximum. A max pool selects the first, so the data is reversed in this case.
 pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let last = match function(site, "selection_function")? {
         (op, true) if op == "Greater" => false,
@@ -131,8 +131,8 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let windows = windows(site)?;
     let (mut data, mut source, initial) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = windows.len();
-    // A pool has at most three spatial axes. Axes with windows come last; all others become the batch of the
-    // pool.
+    // A pool has at most three spatial axes. The axes with windows are moved to the end, and all other axes
+    // become the batch of the pool.
     let (slides, rests): (Vec<usize>, Vec<usize>) = (0..rank).partition(|&axis| !windows[axis].is_whole());
     if slides.len() > 3 {
         return Err(OpError::unsupported(format!("windows that slide over {} axes", slides.len())));

@@ -25,7 +25,7 @@ pub(super) struct Site<'b, 'd> {
     pub(super) node: &'b Node<'d>,
     /// The values at the inputs of the node.
     pub(super) inputs: SmallVec<[Value; 4]>,
-    /// The values of the outputs after the first one, if several layers produce them.
+    /// If several layers produce the outputs, the values of all outputs except the first.
     pub(super) further: SmallVec<[Value; 4]>,
 }
 
@@ -49,7 +49,7 @@ impl Site<'_, '_> {
         self.inputs.get(port).copied().ok_or(OpError::NotConnected { port })
     }
 
-    /// Adds the op with this name and operation set of OpenVINO, and returns its first output.
+    /// Adds the op with this name in this operation set of OpenVINO, and returns its first output.
     pub(super) fn ir_op(
         &mut self,
         op_type: &str,
@@ -103,7 +103,7 @@ impl Site<'_, '_> {
     /// An opaque layer with the declared type and shape.
     pub(super) fn opaque(&mut self, declared: Option<&Declared>) -> Result<Value, OpError> {
         let mut layer = self.layer(Op::opaque(&self.node.op, self.node.attrs.clone()));
-        // Without a version, a writer would take the layer for the OpenVINO op with the same name.
+        // Without this version, a writer would mistake the layer for the OpenVINO op with the same name.
         layer.version = Version::Custom("ngraph".into());
         let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
         layer.outs.resize_with(outputs, Output::unknown);
@@ -139,7 +139,7 @@ pub(super) fn element_type(site: &Site, name: &'static str) -> Result<ElementTyp
     })
 }
 
-/// The value of an enumeration, which is written as a name or a number.
+/// The value of an enumeration, which the file gives as a name or a number.
 pub(super) fn word(site: &Site, name: &str) -> Option<String> {
     Some(site.node.object.get(name)?.raw().trim_matches('"').to_string())
 }

@@ -1,5 +1,5 @@
-//! Slice and ReplaceSlice: `lower_bounds:upper_bounds:strides` on every axis. The bounds must be inside the
-//! axis.
+//! Slice and ReplaceSlice: the range `lower_bounds:upper_bounds:strides` on every axis. The bounds must be
+//! within the axis.
 
 use snick_ir::ops::{Concat, Identity, ScatterUpdate, Slice, Slice8};
 use snick_ir::{OpError, Value};
@@ -20,7 +20,7 @@ struct BoundedRange {
 }
 
 impl BoundedRange {
-    /// The slice of the axis. The bounds are inside the axis, so the slice does not depend on the size of the
+    /// The slice of the axis. It does not depend on the size of the axis, because the bounds are within the
     /// axis.
     fn slice(self) -> Result<AxisSlice, OpError> {
         Ok(AxisSlice::resolve(self.upper, Some(self.lower), Some(self.upper), self.stride)?)
@@ -70,7 +70,7 @@ fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     bounds.map(range).collect()
 }
 
-/// Adds a Slice-8 if all sizes are known, otherwise the primitive. The bounds need no clamping.
+/// Adds a Slice-8 if all sizes are known, otherwise the primitive. Neither needs to clamp the bounds.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let ranges = ranges(site, data)?;
@@ -96,8 +96,8 @@ fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, O
     site.add_op(Slice::fixed(axes), &[data])
 }
 
-/// Replaces a slice of the data by the second input: slices the data along one axis after another, then puts
-/// the replacement back along the same axes in reverse order.
+/// Replaces a slice of the data by the second input. Slices the data along one axis after another, then
+/// inserts the replacement along the same axes in reverse order.
 pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     let (data, patch) = (site.input(0)?, site.input(1)?);
     let ranges = ranges(site, data)?;
@@ -131,7 +131,7 @@ fn replace_along(site: &mut Site, data: Value, range: BoundedRange, patch: Value
     let axis = i64::try_from(range.axis).unwrap_or(i64::MAX);
     let fits = site.dims(patch).and_then(|dims| dims.get(range.axis).copied().flatten()) == Some(len);
     match range.dim.filter(|_| fits && (range.stride == 1 || len == 1)) {
-        // A range without gaps: concatenates the part before it, the patch, and the part after it.
+        // The range has no gaps: concatenates the part before it, the patch, and the part after it.
         Some(dim) => {
             let mut pieces = Vec::new();
             let end = range.lower.saturating_add(len);

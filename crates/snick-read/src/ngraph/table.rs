@@ -22,7 +22,7 @@ const BROADCASTING: &[&str] = &[
     "NotEqual", "Or", "Power", "Select", "SquaredDifference", "Subtract", "Xor",
 ];
 
-/// The OpenVINO names of elementwise ops, where they differ from the names in nGraph.
+/// The OpenVINO names of elementwise ops that have another name in nGraph.
 const RENAMED: &[(&str, &str)] = &[
     ("Not", "LogicalNot"),
     ("And", "LogicalAnd"),
@@ -144,9 +144,9 @@ fn broadcasting(site: &mut Site) -> Result<Value, OpError> {
     elementwise(site, attrs)
 }
 
-/// The broadcast attributes. A file gives the type of broadcast as a name or number, optionally in an object
-/// that also contains the axis. By default, the first version of an op does not broadcast, and later versions
-/// broadcast by numpy's rules.
+/// The broadcast attributes. A file gives the type of broadcast as a name or a number, or as an object that
+/// also contains the axis. By default, the first version of an op does not broadcast, and later versions
+/// broadcast as numpy does.
 fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     let numpy = Attrs::new().with("auto_broadcast", "numpy");
     let none = Attrs::new().with("auto_broadcast", "none");
@@ -168,7 +168,7 @@ fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     }
 }
 
-/// In newer files, the axes are a second input, and the list in the attribute is empty.
+/// Adds a reduction. In newer files, the axes are the second input, and the list in the attribute is empty.
 fn reduction(site: &mut Site, function: ReduceOp) -> Result<Value, OpError> {
     let axes = site.node.attrs.sizes("reduction_axes")?.unwrap_or_default();
     let axes = match site.inputs.get(1) {

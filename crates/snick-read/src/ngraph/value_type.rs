@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 use crate::ReadError;
 use crate::json::{Json, Object};
 
-/// Names of C++ types, with the element types that they stand for.
+/// The names of C++ types that files use for element types.
 const C_TYPES: &[(&str, ElementType)] = &[
     ("char", ElementType::Boolean),
     ("bfloat16", ElementType::BF16),
@@ -30,8 +30,8 @@ const C_TYPES: &[(&str, ElementType)] = &[
 /// Dims, with -1 for a dynamic dim; `None` for a dynamic rank.
 pub(super) type DeclaredDims = Option<SmallVec<[i64; 4]>>;
 
-/// An element type, given as the name of a C++ type, or in the oldest files as an object that contains this
-/// name.
+/// An element type. It is written as the name of a C++ type; in the oldest files, as an object that contains
+/// this name.
 pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
     let name = if json.is_object() { json.object()?.require("c_type_string")? } else { json };
     let text = name.text()?;
@@ -39,7 +39,7 @@ pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
     found.map(|(_, et)| *et).ok_or_else(|| name.error(format!("`{text}` is not an nGraph element type")))
 }
 
-/// A shape, given as a list in which null is a dynamic dim, or as null for a dynamic rank.
+/// A shape. It is written as a list in which null is a dynamic dim, or as null if the rank is dynamic.
 pub(super) fn shape(json: Json) -> Result<DeclaredDims, ReadError> {
     if json.is_null() {
         return Ok(None);

@@ -31,7 +31,7 @@ fn expect_explicit_padding(site: &Site) -> Result<(), OpError> {
     }
 }
 
-/// Data with `holes[axis] - 1` zeros inserted between neighbouring elements of each spatial axis.
+/// Inserts `holes[axis] - 1` zeros between neighbouring elements of each spatial axis.
 pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Value, OpError> {
     if holes.iter().all(|&hole| hole == 1) {
         return Ok(data);
@@ -41,7 +41,7 @@ pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Val
         let expected = format!("1 or more for each of {} axes", dims.len().saturating_sub(2));
         return Err(OpError::mismatch("the data dilation", format!("{holes:?}"), expected));
     }
-    // Each element gets an axis of its own and is padded along it. The zeros after the last element are
+    // Each element gets its own axis and is padded along this axis. The zeros after the last element are
     // cropped.
     let (batch, spatial) = dims.split_at(2);
     let axes = || spatial.iter().zip(holes);

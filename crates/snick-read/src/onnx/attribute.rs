@@ -8,8 +8,8 @@ use snick_onnx::{Attribute, kind};
 
 use super::tensor::Tensors;
 
-/// The attributes of a node, except graphs. Inside a function, `given` are the attributes of the function
-/// call.
+/// The attributes of a node, except graphs. If the node is inside a function, `given` contains the attributes
+/// of the call.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub(super) fn attributes(
     Ok(attrs)
 }
 
-/// Rejects an attribute name that occurs twice, because it is unclear which attribute is meant.
+/// Rejects an attribute name that occurs twice, because it is unclear which of the two values is intended.
 pub(super) fn without_duplicates(attributes: &[Attribute]) -> Result<(), OpError> {
     let mut names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     names.sort_unstable();
@@ -39,8 +39,8 @@ pub(super) fn without_duplicates(attributes: &[Attribute]) -> Result<(), OpError
     }
 }
 
-/// Attributes by name. A reference to an attribute of the function call is resolved, or omitted if the call
-/// does not have this attribute.
+/// Attributes by name. A reference to an attribute of the function call is resolved; if the call does not
+/// have this attribute, the reference is omitted.
 pub(super) fn resolved<'a>(
     attributes: &'a [Attribute],
     given: &'a [Attribute],
@@ -54,7 +54,8 @@ pub(super) fn resolved<'a>(
     })
 }
 
-/// The value of an attribute, according to its kind. Files of the first format version have no kind.
+/// The value of an attribute, according to its kind. In the first version of the file format, attributes have
+/// no kind.
 fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'static>>, OpError> {
     let a = attribute;
     let text = |bytes: &bytes::Bytes| String::from_utf8_lossy(bytes).into_owned();

@@ -1,8 +1,8 @@
 //! Nodes with subgraphs: If, Loop and Scan, which become If, Loop and TensorIterator.
 //!
-//! Subgraphs can read names from enclosing graphs. These values become inputs of the node, and Parameters of
-//! the body. Constants are copied into the body instead, so that nodes in the body can use their known
-//! elements.
+//! Subgraphs can read values of enclosing graphs. Such a captured value becomes an input of the node and a
+//! Parameter of the body. Constants are copied into the body instead, so that nodes in the body can use their
+//! known elements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,15 +21,16 @@ use super::free_names::{Refusal, free_names_of};
 use super::network::{CallSite, Network, Scope, define};
 use super::types::declared;
 
-/// The type of a body input.
+/// The type of an input of a body.
 struct Fed {
     element_type: ElementType,
     rank: Option<usize>,
-    /// The axis, if the input is a slice for each iteration. The body does not see this axis.
+    /// If the input is sliced for each iteration, the axis. The body does not see this axis.
     axis: Option<i64>,
 }
 
-/// A body with the values that it captures. These become Parameters after the inputs of the body.
+/// A body and the values that it captures. The captured values become Parameters after the inputs of the
+/// body.
 struct Body {
     graph: Graph,
     captured: Vec<Value>,
@@ -37,7 +38,7 @@ struct Body {
 
 impl<'m> Network<'m> {
     /// Reads a node with bodies, and returns its outputs. The nesting of graphs is limited by the decoder.
-    /// Calls inside bodies count towards the call depth.
+    /// Function calls inside bodies count towards the call depth.
     pub(super) fn with_bodies(
         &mut self,
         node: &'m onnx::Node,
@@ -71,7 +72,7 @@ struct Reading<'n, 'm, 'a> {
 impl<'m> Reading<'_, 'm, '_> {
     fn branches(&mut self) -> Result<Vec<Value>, Refusal> {
         let condition = self.input(0)?;
-        // In ONNX, the condition has one element and any rank; in the IR, it is a scalar or a vector.
+        // In ONNX, the condition is a single element of any rank; in the IR, its rank must be 0 or 1.
         let condition =
             self.build(|b| if b.rank(condition)? > 1 { b.reshape(condition, &[]) } else { Ok(condition) });
         let mut inputs = vec![condition.or_else(|_| self.input(0))?];
@@ -87,8 +88,8 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::If, bodies, maps, &inputs)
     }
 
-    /// Reads a Loop. Its body takes the iteration number, the condition and the states. It returns the
-    /// condition, the states, and slices of concatenated outputs.
+    /// Reads a Loop. The inputs of its body are the iteration number, the condition and the states. The
+    /// outputs are the condition, the states, and slices that are concatenated over all iterations.
     fn repeated(&mut self) -> Result<Vec<Value>, Refusal> {
         let graph = self.graph("body")?;
         // In ONNX, a missing trip count means no limit, and a negative trip count means no iteration. In the
@@ -126,8 +127,8 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::Loop, vec![body.graph], vec![map], &inputs)
     }
 
-    /// Reads a Scan of operator set 9 or later. Its body takes the states and a slice of each scanned input.
-    /// It returns the states and slices of concatenated outputs.
+    /// Reads a Scan of operator set 9 or later. The inputs of its body are the states and a slice of each
+    /// scanned input. The outputs are the states, and slices that are concatenated over all iterations.
     fn scanned(&mut self) -> Result<Vec<Value>, Refusal> {
         if self.place.opsets.get("").is_some_and(|&opset| opset < 9) {
             return Err(OpError::unsupported("the batch axis of Scan-8").into());
@@ -167,7 +168,8 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::TensorIterator, vec![body.graph], vec![map], &inputs)
     }
 
-    /// How to slice each value along an axis, one slice per iteration. A direction of 1 iterates backward.
+    /// The axis and the direction along which each value is sliced, one slice per iteration. A direction of 1
+    /// iterates backward.
     fn cuts(&self, axes: &str, directions: &str, count: usize) -> Result<Vec<Cut>, OpError> {
         let (axes, directions) = (self.ints(axes), self.ints(directions));
         let fits = |list: &[i64]| list.is_empty() || list.len() == count;
@@ -239,8 +241,8 @@ impl<'m> Reading<'_, 'm, '_> {
         build(&mut NodeBuilder::new(&mut self.network.graph, self.name))
     }
 
-    /// Reads a subgraph. `made` has an entry for each body output: the axis, if the node concatenates this
-    /// output over all iterations.
+    /// Reads a subgraph. `made` has an entry for each output of the body: the axis along which the node
+    /// concatenates it over all iterations, if it does.
     fn body(&mut self, graph: &'m onnx::Graph, fed: &[Fed], made: &[Option<i64>]) -> Result<Body, Refusal> {
         let mut inner = Graph::new(graph.name.clone());
         inner.source = self.network.graph.source.clone();
@@ -317,7 +319,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.parameter(name, &fed)
     }
 
-    /// A Parameter of the body. Its dims are dynamic, because inference takes them from the input.
+    /// Adds a Parameter to the body. Its dims are dynamic, because inference takes them from the input.
     fn parameter(&mut self, name: &str, fed: &Fed) -> Value {
         let shape = match fed.rank {
             Some(rank) => ShapeSpec::Dims(vec![DimSpec::Interval(Interval::DIM); rank]),
@@ -347,11 +349,11 @@ impl<'m> Reading<'_, 'm, '_> {
     }
 }
 
-/// Links captured values to the Parameters from `first` on. Reuses an input of the node that already has this
-/// value.
+/// Links captured values to the Parameters of the body, starting at index `first`. If an input of the node
+/// already has the value, uses this input.
 fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: usize) -> Vec<PortLink> {
     let entry = |(i, value): (usize, Value)| {
-        // The first inputs have a special meaning, and the state of a Loop or Scan has a different value
+        // The first inputs have special meanings, and the states of a Loop or Scan have different values
         // inside the body.
         let port = inputs.iter().position(|&input| input == value).filter(|&port| port >= first.max(1));
         let port = port.unwrap_or_else(|| {

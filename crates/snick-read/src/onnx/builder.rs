@@ -1,5 +1,5 @@
-//! The context of a row in the operator table: the inputs and attributes of one ONNX node, and a
-//! [`GraphBuilder`].
+//! The context in which a row of the operator table converts a node: the inputs and attributes of the ONNX
+//! node, and a [`GraphBuilder`].
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use snick_ir::ops::{self, Constant, Reshape};
 use snick_ir::{AttrValue, Attrs, BuildMode, Graph, GraphBuilder, Op, OpError, Operand, Value};
 use snick_tensor::{ElementType, Tensor};
 
-/// Builds the layers of one ONNX node. Rows may rely on ranks, element types and constants, but not on sizes,
-/// because the user may still change these. Inference errors are reported later, when the whole graph is
-/// inferred.
+/// Builds the layers of one ONNX node. The rows of the operator table may rely on ranks, element types and
+/// constants, but not on sizes, because the user may still change these. Inference errors are reported later,
+/// when the whole graph is inferred.
 pub(super) struct NodeBuilder<'g> {
     pub(super) builder: GraphBuilder<'g>,
     /// The name of the node.
     pub(super) name: &'g str,
-    /// The operator set that defines the operator.
+    /// The version of the operator set that defines the operator.
     pub(super) since: i64,
     /// The inputs; `None` for an omitted input.
     pub(super) inputs: Vec<Option<Value>>,
-    /// For each output, whether it has a name.
+    /// For each output, whether it has a name. Outputs without a name are unused.
     pub(super) wanted: Vec<bool>,
     /// The attributes.
     pub(super) attrs: Attrs<'static>,
@@ -39,7 +39,7 @@ impl DerefMut for NodeBuilder<'_> {
     }
 }
 
-/// A result whose error defaults to [`OpError`].
+/// A result whose value defaults to [`Value`] and whose error defaults to [`OpError`].
 pub(super) type Result<T = Value, E = OpError> = std::result::Result<T, E>;
 
 impl<'g> NodeBuilder<'g> {
@@ -123,7 +123,7 @@ impl<'g> NodeBuilder<'g> {
         Ok(self.attrs.ints(name)?.map(|v| v.to_vec()))
     }
 
-    /// The element type in an attribute, which contains the type's number in ONNX.
+    /// The element type in an attribute, which contains the number of the type in ONNX.
     pub(super) fn type_attr(&self, name: &'static str) -> Result<Option<ElementType>> {
         let Some(number) = self.attrs.int(name)? else { return Ok(None) };
         let found = i32::try_from(number).ok().and_then(snick_onnx::from_number);
@@ -197,7 +197,7 @@ impl<'g> NodeBuilder<'g> {
         self.builder.convert(value, element_type)
     }
 
-    /// Reshapes a value; a target size of 0 copies the size of the same axis.
+    /// Reshapes a value. A target size of 0 copies the size of the same axis.
     pub(super) fn reshape_copying(&mut self, value: Value, sizes: Value) -> Result {
         self.add_op(Reshape { special_zero: true }, &[value, sizes])
     }

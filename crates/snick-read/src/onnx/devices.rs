@@ -1,10 +1,10 @@
-//! Device placement. It is kept in the metadata of the model, under the name of each node's output, so that
-//! it survives rewrites.
+//! The placement of nodes on devices. It is kept in the metadata of the model under the names of the nodes'
+//! outputs, so that it survives rewrites.
 
 use snick_ir::Info;
 use snick_onnx as onnx;
 
-/// The name of the metadata element that contains all others.
+/// The name of the metadata element that contains the whole placement.
 const NAME: &str = "device_configurations";
 
 /// The device groups, and the nodes placed on each; `None` if the file contains no placement.
@@ -19,7 +19,7 @@ fn element(name: &str, attrs: Vec<(&str, String)>, children: Vec<Info>) -> Info 
     Info { name: name.into(), attrs, children, text: String::new() }
 }
 
-/// Numbers as a text: `0,1`.
+/// Numbers as a text, such as `0,1`.
 fn list(numbers: &[i64]) -> String {
     numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }

@@ -9,21 +9,21 @@ use snick_tensor::Storage;
 
 use crate::file::map;
 
-/// The external data of a model: files in its folder, or in memory.
+/// The external data of a model. The files are in the folder of the model or in memory.
 #[derive(Debug, Default)]
 pub(crate) struct ExternalFiles {
-    /// The folder of the model. If the model is a symbolic link, also the folder of its target. Empty for an
-    /// in-memory model.
+    /// The folder of the model. If the model is a symbolic link, also the folder of the target of the link.
+    /// Empty for a model in memory.
     folders: Vec<PathBuf>,
-    /// Files by location, each with the path of the mapped file, or with `None` for data given in memory.
+    /// The opened files by location, each with its path; the path is `None` for data in memory.
     opened: RefCell<BTreeMap<String, (Option<PathBuf>, Storage)>>,
     /// Files that do not exist.
     missing: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl ExternalFiles {
-    /// The files next to a model. Model hubs cache files in one folder, named by hashes, and create links to
-    /// them in other folders.
+    /// The files next to a model, or next to the target if the model is a symbolic link: model hubs cache
+    /// files in one folder, named by hashes, and create links to them in other folders.
     pub(crate) fn beside(model: &Path) -> Self {
         let target = model.canonicalize().ok();
         let paths = std::iter::once(model).chain(target.as_deref());
@@ -35,7 +35,7 @@ impl ExternalFiles {
         Self { folders: vec![named(folder)], ..Self::default() }
     }
 
-    /// Files that are given with an in-memory model, by location.
+    /// Files in memory that are given with a model, by location.
     pub(crate) fn in_memory(files: &BTreeMap<String, Storage>) -> Self {
         let given = files.iter().map(|(location, bytes)| (location.clone(), (None, bytes.clone())));
         Self { opened: RefCell::new(given.collect()), ..Self::default() }
@@ -87,7 +87,7 @@ impl ExternalFiles {
     }
 
     /// Finds the first folder that contains a file at this location, and resolves symbolic links. If no
-    /// folder does, returns the error for the first folder; returns `None` if there are no folders.
+    /// folder contains it, returns the error for the first folder; if there are no folders, returns `None`.
     fn find(&self, location: &str) -> Option<std::io::Result<PathBuf>> {
         let mut found = self.folders.iter().map(|folder| folder.join(location).canonicalize());
         let first = found.next()?;
@@ -98,7 +98,8 @@ impl ExternalFiles {
     }
 }
 
-/// A folder path; the parent of a bare file name is the empty path, which means the current folder.
+/// A folder path that is not empty. The parent of a bare file name is the empty path, which stands for the
+/// current folder.
 fn named(folder: &Path) -> PathBuf {
     match folder.as_os_str().is_empty() {
         true => PathBuf::from("."),

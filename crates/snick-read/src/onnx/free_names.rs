@@ -7,7 +7,8 @@ use snick_onnx as onnx;
 
 use super::opsets::normal_domain;
 
-/// Why a node is rejected: either the whole file is invalid, or only this node, which then stays opaque.
+/// The reason why a node is rejected: either the whole file is invalid, or only this node, which then becomes
+/// opaque.
 pub(super) enum Refusal {
     File(String),
     Node(OpError),

@@ -1,10 +1,13 @@
 //! Converts ONNX models from protobuf messages to a graph of IR ops.
 //!
-//! `model.rs` decodes the file, `network.rs` holds the graph under construction, `nodes.rs` walks the nodes,
-//! `function.rs` inlines functions, `bodies.rs` reads subgraphs, and `tensor.rs` reads constants, including
-//! external data (`external.rs`). A row of the table in `ops/` builds the layers of an ONNX node with a
-//! `NodeBuilder` (`builder.rs`). `sequence.rs` resolves sequences. A node that has no row, or that its row
-//! rejects, becomes an opaque layer with the declared types of its outputs.
+//! - `model.rs` decodes the file, `network.rs` contains the graph under construction, and `nodes.rs` reads
+//!   the nodes.
+//! - A row of the table in `ops/` builds the layers of an ONNX node with a `NodeBuilder` (`builder.rs`).
+//! - `function.rs` inlines functions, `bodies.rs` reads subgraphs, and `sequence.rs` resolves sequences.
+//! - `tensor.rs` reads constants, including external data (`external.rs`).
+//!
+//! A node without a row, or one that its row rejects, becomes an opaque layer with the declared types of its
+//! outputs.
 
 mod attribute;
 mod bodies;

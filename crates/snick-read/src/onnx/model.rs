@@ -17,7 +17,7 @@ use crate::{Read, ReadError};
 /// The first format version in which an initializer with the name of an input is a default value.
 const FIRST_WITH_DEFAULTS: i64 = 4;
 
-/// Keeps the mapped file alive while messages refer to its bytes.
+/// Makes a mapped file usable as the owner of [`Bytes`], so that it stays mapped while messages refer to it.
 struct View(Storage);
 
 impl AsRef<[u8]> for View {
@@ -36,7 +36,7 @@ pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read,
 }
 
 /// Like [`read`], with a registry of ops. The monitor may stop the reader. Inputs named in `kept` stay inputs
-/// although they have a default value.
+/// even if they have a default value.
 pub(crate) fn read_with(
     file: &Storage,
     external: ExternalFiles,
@@ -54,7 +54,7 @@ pub(crate) fn read_with(
     let opsets = opsets(&model.opset_import).map_err(error)?;
     let tensors = Tensors::new(file, external);
     let mut network = Network::new(source, &tensors, functions(&model), ops, monitor);
-    // Earlier format versions list all constants among the inputs, so initializers are not default values.
+    // Earlier format versions list all constants among the inputs, so these are not default values there.
     if model.ir_version.is_some_and(|version| version >= FIRST_WITH_DEFAULTS) {
         network.find_optional_inputs(main, kept);
     }

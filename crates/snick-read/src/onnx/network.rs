@@ -17,10 +17,10 @@ use super::tensor::Tensors;
 use super::types::{DimNames, declared};
 use crate::Read;
 
-/// Values by name; `None` for an input of a function that the call omits.
+/// Values by name. `None` for an input of a function that the call omits.
 pub(super) type Scope = HashMap<String, Option<Value>>;
 
-/// The graph under construction, with the names that are known so far.
+/// The graph under construction, and everything that is known so far.
 pub(super) struct Network<'m> {
     pub(super) tensors: &'m Tensors<'m>,
     pub(super) functions: Functions<'m>,
@@ -28,14 +28,15 @@ pub(super) struct Network<'m> {
     pub(super) ops: &'m Registry,
     /// The graph that is being read: the main graph or a body.
     pub(super) graph: Graph,
-    /// The elements of sequences, by the name of the sequence, prefixed with the name of the call.
+    /// The elements of each sequence. The key is the name of the sequence, with the names of the enclosing
+    /// calls as a prefix.
     pub(super) sequences: HashMap<String, Vec<Value>>,
     pub(super) errors: Vec<Located>,
     pub(super) notes: Vec<String>,
     dims: DimNames,
     /// The inputs that have a default value.
     optional_inputs: Vec<String>,
-    /// The default values of inputs that stay inputs.
+    /// The default values of inputs that are kept as inputs.
     defaults: HashMap<&'m str, &'m onnx::Tensor>,
     /// The declared types of values.
     pub(super) declared: HashMap<String, Declared>,
@@ -48,7 +49,7 @@ pub(super) struct Network<'m> {
     monitor: &'m mut Monitor,
 }
 
-/// The context of a node: the main graph, or the call of a function.
+/// The context of a node, which is the main graph or a function call.
 pub(super) struct CallSite<'p> {
     /// The operator sets that apply.
     pub(super) opsets: &'p Opsets,
@@ -96,8 +97,8 @@ impl<'m> Network<'m> {
         if self.monitor.is_stopped() { Err("reading was stopped".into()) } else { Ok(()) }
     }
 
-    /// A builder that adds to the graph. Inference errors are ignored, because the inference of the whole
-    /// graph reports them.
+    /// A builder that adds to the graph. It ignores inference errors, because they are reported when the
+    /// whole graph is inferred.
     pub(super) fn builder(&mut self) -> GraphBuilder<'_> {
         GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient)
     }
@@ -113,7 +114,7 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Reads the main graph. The error is a message, for example about an output that no node computes.
+    /// Reads the main graph. Returns an error message if, for example, no node computes an output.
     pub(super) fn read(&mut self, main: &'m onnx::Graph, opsets: &Opsets) -> Result<(), String> {
         self.graph.name = main.name.clone();
         let infos = main.value_info.iter().chain(&main.output);
@@ -233,7 +234,7 @@ impl<'m> Network<'m> {
         out.declared = declared;
         node.outs.push(out);
         let node = self.graph.add(node);
-        // Ignores the error, because the inference of the whole graph reports it.
+        // Ignores the error, because it is reported when the whole graph is inferred.
         let _ = self.graph.infer_node(node);
         Value { node, port: 0 }
     }
@@ -242,7 +243,7 @@ impl<'m> Network<'m> {
         self.graph.add_tensor_name(value, name.to_string());
     }
 
-    /// Adds an opaque layer for a sequence that is an output of the model.
+    /// Adds an opaque layer that constructs a sequence, if the sequence is an output of the model.
     fn whole(&mut self, name: &str, elements: &[Value]) -> Value {
         let mut layer = Node::new(name, Op::opaque("SequenceConstruct", Attrs::new()));
         layer.outs.push(Output::unknown());

@@ -1,5 +1,5 @@
-//! Walks the nodes of a graph. A node is converted by its row in the operator table, inlined if it calls a
-//! function, read with its bodies, or becomes opaque.
+//! Reads the nodes of a graph. A node is converted by its row in the operator table, inlined if it calls a
+//! function, or read with its bodies. Otherwise, it becomes opaque.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -77,8 +77,8 @@ impl<'m> Network<'m> {
         Ok(values.into_iter().map(Some).collect())
     }
 
-    /// Converts a node with a registered op or with its row in the operator table. If there is neither, or if
-    /// the node is rejected, it becomes opaque.
+    /// Converts a node by a registered op or by its row in the operator table. If neither exists, or if the
+    /// node is rejected, the node becomes opaque.
     fn node(
         &mut self,
         node: &onnx::Node,
@@ -139,8 +139,8 @@ impl<'m> Network<'m> {
         Ok(values)
     }
 
-    /// Names the layers that compute outputs of a node. The first such layer gets the name of the node, the
-    /// others `name.i`, where `i` is the index of the output.
+    /// Names the layers that compute the outputs of a node. The first of these layers gets the name of the
+    /// node, the others get `name.i`, where `i` is the index of the output.
     fn name_layers(&mut self, name: &str, values: &[Value], added: &[NodeId]) {
         let mut unnamed: HashSet<NodeId> = added.iter().copied().collect();
         let mut is_first = true;
@@ -209,13 +209,13 @@ impl<'m> Network<'m> {
     ) -> (NodeId, Vec<Value>) {
         let inputs: Vec<Value> = inputs.iter().copied().flatten().collect();
         let id = self.graph.add_wired(layer, &inputs);
-        // Ignores the error, because the inference of the whole graph reports it.
+        // Ignores the error, because it is reported when the whole graph is inferred.
         let _ = self.graph.infer_node(id);
         (id, (0..).zip(&node.output).map(|(port, _)| Value { node: id, port }).collect())
     }
 }
 
-/// The name with its domain: `domain.name`.
+/// A name with its domain, such as `domain.name`.
 fn qualified(domain: &str, name: &str) -> String {
     match domain {
         "" => format!("ai.onnx.{name}"),
@@ -223,13 +223,13 @@ fn qualified(domain: &str, name: &str) -> String {
     }
 }
 
-/// The name of a node, or if it is unnamed, of its first output.
+/// The name of a node. For an unnamed node, the name of its first output.
 fn label(node: &onnx::Node) -> &str {
     let output = || node.output.iter().find(|o| !o.is_empty()).map_or(node.op_type.as_str(), String::as_str);
     if node.name.is_empty() { output() } else { &node.name }
 }
 
-/// A topological order of the nodes. If the order in the file is topological, it is kept.
+/// A topological order of the nodes. Keeps the order of the file if it is topological.
 fn order(nodes: &[onnx::Node], scope: &Scope) -> Result<Vec<usize>, String> {
     let mut makers: HashMap<&str, usize> = HashMap::new();
     for (i, node) in nodes.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use snick_onnx::{Function, Model, OperatorSet};
 
-/// Supported operator sets of ONNX.
+/// The operator sets of ONNX that the reader supports.
 const OPSETS: std::ops::RangeInclusive<i64> = 1..=28;
 
 /// Operator set versions by domain. The domain of ONNX itself is empty.
@@ -27,7 +27,7 @@ pub(super) fn opsets(imports: &[OperatorSet]) -> Result<Opsets, String> {
     Ok(opsets)
 }
 
-/// The canonical name of a domain. The domain of ONNX itself has two names.
+/// The canonical name of a domain: the domain of ONNX itself has two names.
 pub(super) fn normal_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
 }

@@ -1,5 +1,5 @@
-//! Sequences of tensors, and optional values. The IR has neither of them, so the reader resolves them: a
-//! sequence of known length becomes a list of its elements.
+//! Sequences of tensors, and optional values. The IR has neither, so the reader resolves them: a sequence of
+//! known length becomes a list of its elements.
 
 use snick_ir::{OpError, Value};
 use snick_onnx as onnx;
@@ -68,7 +68,7 @@ impl Network<'_> {
     }
 }
 
-/// Operators that create a sequence or an optional value from tensors.
+/// Operators that create a sequence or an optional value, or that test or unwrap an optional value.
 const MAKERS: &[&str] = &[
     "Optional",
     "OptionalGetElement",
@@ -78,7 +78,7 @@ const MAKERS: &[&str] = &[
     "SplitToSequence",
 ];
 
-/// The output of a node; `None` if the operator does not produce or consume sequences.
+/// The output of a node. `None` if the operator neither produces nor consumes sequences.
 fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
     let many = |i: usize| match items.get(i) {
         Some(Some(Item::Many(elements))) => Ok(elements.clone()),
@@ -126,7 +126,7 @@ fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Resul
     }))
 }
 
-/// The index in input `i`, which must be less than `end`. Negative indices count from the end.
+/// The index that input `i` contains. It must be less than `end`. Negative indices count from the end.
 fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usize, OpError> {
     let at = match b.optional(i) {
         None => default as i64,
@@ -156,8 +156,8 @@ fn concat(b: &mut NodeBuilder, mut elements: Vec<Value>) -> Result<Value, OpErro
     b.concat(axis, &elements)
 }
 
-/// Splits a tensor into parts: by the list of sizes in input 1, by a single size in input 1, or into parts of
-/// size 1. If `keepdims` is 0, drops the axis.
+/// Splits a tensor into parts. If input 1 is a list, it contains the sizes of the parts; if it is a scalar,
+/// it is the size of all parts; if it is missing, the size is 1. If `keepdims` is 0, drops the axis.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (x, axis, keeps) = (b.input(0)?, b.int_attr("axis", 0)?, b.flag_attr("keepdims", true)?);
     let unknown = || OpError::unsupported("splitting into an unknown number of parts");

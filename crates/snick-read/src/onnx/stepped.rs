@@ -1,4 +1,4 @@
-//! Loops for operators that process an axis one element at a time and that no IR op can express.
+//! Builds loops for operators that process an axis one element at a time and have no equivalent in the IR.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
@@ -10,9 +10,9 @@ use super::builder::{NodeBuilder, Result};
 
 /// A loop along an axis.
 pub(super) struct Stepped<'v> {
-    /// The values that are sliced. Each slice keeps the axis, with size 1.
+    /// The values to slice. Each slice keeps the axis, with size 1.
     pub(super) parts: &'v [Value],
-    /// The loop axis of all values and results.
+    /// The axis of all values and results along which the loop runs.
     pub(super) axis: i64,
     /// Whether the loop runs backward.
     pub(super) reverse: bool,
@@ -26,7 +26,7 @@ pub(super) struct Stepped<'v> {
 pub(super) struct Step {
     /// The states for the next iteration.
     pub(super) states: Vec<Value>,
-    /// Slices of size 1 to be concatenated.
+    /// Slices of size 1 that the loop concatenates.
     pub(super) made: Vec<Value>,
 }
 

@@ -1,4 +1,5 @@
-//! Constants. Raw bytes are views of the model file or of an external file; typed fields are copied.
+//! Constants. Raw bytes become views of the model file or of an external file; elements in typed fields are
+//! copied.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -123,8 +124,8 @@ fn typed_bytes(message: &Message, element_type: ElementType, count: usize) -> Re
         I32 => ints.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Boolean => ints.iter().map(|&v| u8::from(v != 0)).collect(),
         U8 | I8 => ints.iter().map(|&v| v as u8).collect(),
-        // Each integer of the field holds a 16-bit element in its lower bits, or a byte that packs several
-        // elements.
+        // Each integer of the field contains a 16-bit element in its lower bits, or a byte into which several
+        // elements are packed.
         _ => match element_type.bit_width() {
             Some(16) => ints.iter().flat_map(|&v| (v as u16).to_le_bytes()).collect(),
             Some(..=8) => ints.iter().map(|&v| v as u8).collect(),

@@ -1,4 +1,4 @@
-//! Models built message by message.
+//! Tests of models that are built message by message.
 
 mod attributes;
 mod external_data;
@@ -179,14 +179,14 @@ fn field(tag: u8, content: &[u8]) -> Vec<u8> {
 #[test]
 fn bytes_that_are_no_model_have_a_place() {
     assert!(bytes_refused(b"").contains("no graph"));
-    // A graph that is a number, a length past the end, and a group that is never closed.
+    // A graph field that is a number, a length beyond the end, and a group that is never closed.
     assert!(bytes_refused(&[7 << 3, 1]).starts_with("m: byte "));
     assert!(bytes_refused(&[7 << 3 | 2, 0xff, 0xff, 0xff, 0x7f]).starts_with("m: byte "));
     assert!(bytes_refused(&[7 << 3 | 3]).starts_with("m: byte "));
     assert!(bytes_refused(&[0xff; 40]).starts_with("m: byte "));
 }
 
-/// Subgraphs that are nested more deeply than the stack allows.
+/// Subgraphs may be nested more deeply than the stack allows.
 #[test]
 fn nesting_is_bounded() {
     let mut graph = field(2, b"g");
@@ -196,7 +196,7 @@ fn nesting_is_bounded() {
     assert!(bytes_refused(&field(7, &graph)).starts_with("m: byte "));
 }
 
-/// ONNX has types that snick lacks, such as INT2 and 6-bit floats.
+/// ONNX has types that snick does not support, such as INT2 and 6-bit floats.
 #[test]
 fn dims_of_types_that_snick_lacks_are_known() {
     for number in [26, 27, 28] {
@@ -313,7 +313,7 @@ fn integer(name: &str, value: i64) -> onnx::Attribute {
 
 #[test]
 fn graphs_inside_read_names_around_them() {
-    // The nodes are not in execution order: the loop captures `a` although no input of it says so.
+    // The nodes are not in execution order: the loop captures `a`, although `a` is not one of its inputs.
     let step = vec![
         node("Concat", &["s", "a", "ones"], &["t"]),
         node("Identity", &["go"], &["on"]),
@@ -351,7 +351,7 @@ fn branches_become_one_op() {
         vec![node("Less", &["k", "k"], &["less"]), with_graphs(node("If", &[condition], &["y"]), branches)]
     };
     assert_eq!(shape_of_output(&model(nodes("less"), vec![vector("k", &[1])])), "[batch_size,20]");
-    // A condition has one element, but any rank.
+    // A condition is a single element of any rank.
     let matrix = node("Unsqueeze", &["less", "axis"], &["matrix"]);
     let constants = vec![vector("k", &[1]), vector("axis", &[0])];
     let nodes = [vec![matrix], nodes("matrix")].concat();

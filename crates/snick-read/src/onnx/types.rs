@@ -8,7 +8,7 @@ use snick_onnx::{DimValue, ValueInfo, from_number};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
-/// The symbols for names of dims. A file may use any text as a name, but a symbol must be an identifier.
+/// The symbols for named dims. A name can be any text, but a symbol must be an identifier.
 #[derive(Default)]
 pub(super) struct DimNames {
     symbols: HashMap<String, String>,
@@ -32,7 +32,8 @@ impl DimNames {
         word
     }
 
-    /// Element type (`Dynamic` if unknown) and shape of an input; `None` if the input is not a tensor.
+    /// The element type (`Dynamic` if unknown) and the shape of an input; `None` if the input is not a
+    /// tensor.
     pub(super) fn input(&mut self, info: &ValueInfo) -> Option<(ElementType, ShapeSpec)> {
         let tensor = info.ty.as_ref()?.tensor.as_ref()?;
         let element_type = from_number(tensor.elem_type).unwrap_or(ElementType::Dynamic);
@@ -51,7 +52,7 @@ impl DimNames {
     }
 }
 
-/// Whether a text is the name of a size. Exporters write `?` for unknown sizes, which need not be equal.
+/// Whether a text is the name of a size. For unknown sizes, which need not be equal, exporters write `?`.
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }

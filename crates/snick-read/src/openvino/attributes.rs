@@ -7,11 +7,11 @@ use std::collections::HashSet;
 #[derive(Default)]
 pub(super) struct Attributes<'x> {
     list: Vec<(&'x str, Cow<'x, str>)>,
-    /// The same names, as a set, if there are more than [`FEW`].
+    /// If there are more than [`FEW`] attributes, the set of their names.
     names: HashSet<&'x str>,
 }
 
-/// Maximum number of names that are compared one by one, which is faster than hashing.
+/// Up to this number of names, comparing them one by one is faster than hashing.
 const FEW: usize = 16;
 
 impl<'x> Attributes<'x> {

@@ -10,8 +10,8 @@ use super::ordinals::Ordinals;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// The bodies of a layer, and their port maps as written in the file. The second of each belongs to the else
-/// branch.
+/// The bodies of a layer, and their port maps as written in the file. In both arrays, the second entry
+/// belongs to the else branch of an If.
 #[derive(Default)]
 pub(super) struct Body<'x> {
     pub(super) nets: [Option<Net>; 2],
@@ -60,8 +60,8 @@ impl<'x> Body<'x> {
         }
     }
 
-    /// Moves bodies and port maps to the layer. Port ids become port indices, and layer ids become indices of
-    /// the Parameters and Results of a body.
+    /// Moves bodies and port maps to the layer. Converts port ids to port indices, and layer ids to indices
+    /// of the Parameters and Results of a body.
     pub(super) fn attach(
         self,
         raw: &mut RawNode,

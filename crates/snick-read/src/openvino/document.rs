@@ -15,7 +15,7 @@ use super::weights::Beyond;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// Reads a document, which consists of one `<net>`.
+/// Reads a document, which consists of a single `<net>`.
 pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Result<Graph, ReadError> {
     loop {
         match cursor.step()? {
@@ -152,7 +152,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     }
     context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));
     let input_count = match layer.input_ids.len() {
-        // Some files omit input ports. The arity of the op is used instead.
+        // Some files omit input ports. In this case the number of inputs of the op is used.
         0 => graph.node(node).op().arity().max.min(MAX_INPUTS),
         count => count,
     };
@@ -174,8 +174,8 @@ fn read_edges(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Resu
     }
 }
 
-/// Connects an edge. Returns an error if the target layer does not exist, in which case the runtime ignores
-/// the edge, or if the input already has a producer. Each layer reports the latter error only once.
+/// Connects an edge. Returns an error if the target layer does not exist (the runtime ignores such an edge),
+/// or if the input already has a producer. The latter error is reported only once per layer.
 fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<Option<Located>, ReadError> {
     let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
     let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);

@@ -1,5 +1,5 @@
 //! Detects the encoding of an `.xml` in the same way as the OpenVINO runtime (pugixml): by a byte order mark,
-//! the first characters, or the declaration.
+//! by the first characters, or by the XML declaration.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ enum Endian {
     Big,
 }
 
-/// Decodes the bytes of an `.xml`. Errors and notes call the file `source`.
+/// Decodes the bytes of an `.xml`. `source` is the name of the file in errors and notes.
 ///
 /// # Errors
 /// The bytes are not text and contain no markup.
@@ -54,8 +54,8 @@ pub(crate) fn decode<'b>(bytes: &'b [u8], source: &str) -> Result<Decoded<'b>, R
     Ok(Decoded { text: Cow::Owned(text), note: None })
 }
 
-/// Decodes UTF-8. Invalid bytes are replaced: the runtime does not validate UTF-8, and in a comment or in
-/// `rt_info` they do not matter.
+/// Decodes UTF-8. Invalid bytes are replaced, because the runtime does not validate UTF-8, and such bytes are
+/// harmless in comments and `rt_info`.
 fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<Decoded<'b>, ReadError> {
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return Ok(Decoded { text: Cow::Borrowed(text), note: None });
@@ -88,12 +88,12 @@ impl Encoding {
     }
 }
 
-/// Whether the name means Latin-1. The runtime reads files with any other declared encoding as UTF-8.
+/// Whether the name is a name of Latin-1. The runtime reads files with any other declared encoding as UTF-8.
 fn is_latin1(name: &[u8]) -> bool {
     [&b"iso-8859-1"[..], b"latin1"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// The encoding that the XML declaration at the start of a file names.
+/// The encoding that the XML declaration at the beginning of a file specifies.
 fn declared(bytes: &[u8]) -> Option<&[u8]> {
     let inside =
         bytes.strip_prefix(b"<?xml").filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))?;

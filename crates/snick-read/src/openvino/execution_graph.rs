@@ -1,8 +1,8 @@
-//! Execution graphs, which `CompiledModel.get_runtime_model` writes: the layers that a plug-in ran. These
-//! layers have kernels and times but no attributes. They cannot be inferred or run, and keep their declared
+//! Execution graphs, which `CompiledModel.get_runtime_model` returns: the layers that a plug-in ran, with
+//! kernels and times but without attributes. Such layers cannot be inferred or run, and keep their declared
 //! ports.
 
-/// The note for this number of such layers.
+/// The note for a file with this number of such layers.
 pub(super) fn note(layers: usize) -> Option<String> {
     let text = "an execution graph: layers as a plug-in ran them, with its times, kernels and shapes. They have no \
                 attributes, so they cannot be inferred or run";

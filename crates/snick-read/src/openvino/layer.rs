@@ -24,11 +24,11 @@ pub(super) struct Layer<'x> {
     pub(super) outs: SmallVec<[Output; 1]>,
     /// Metadata: `rt_info`, and unknown attributes and elements.
     pub(super) info: Vec<Info>,
-    /// In a box, because few layers have bodies.
+    /// Boxed, because few layers have bodies.
     pub(super) body: Option<Box<Body<'x>>>,
 }
 
-/// Reads a layer whose start tag was just read. `read_net` reads the contents of a body.
+/// Reads a layer whose start tag has just been read. `read_net` reads the contents of a body.
 pub(super) fn read_layer<'x>(
     cursor: &mut Cursor<'x>,
     context: &mut Context,
@@ -96,7 +96,7 @@ fn read_data<'x>(cursor: &mut Cursor<'x>, layer: &mut Layer<'x>) -> Result<(), R
     }
 }
 
-/// Reads input ports. Only their ids matter, because edges determine everything else.
+/// Reads input ports. Only their ids are needed, because everything else follows from the edges.
 fn read_inputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError> {
     loop {
         match cursor.step()? {
@@ -149,7 +149,7 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                     }
                 }
                 let element_type = precision.unwrap_or(ElementType::Dynamic);
-                // A scalar and a value of dynamic rank are both written without dims.
+                // Both a scalar and a value of dynamic rank are written without dims.
                 let is_known = !dims.is_empty() || element_type != ElementType::Dynamic;
                 let declared = Declared { element_type, dims: is_known.then_some(dims) };
                 layer.output_ids.push(id);
@@ -207,7 +207,7 @@ fn split_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Port ids as stored in a node: `None` if they count up from `first`.
+/// Port ids as stored in a node: `None` if they are consecutive numbers from `first` on.
 pub(super) fn port_ids(ids: &[u32], first: u32) -> Option<PortIds> {
     let ids = PortIds::new(ids);
     (ids != PortIds::From(first)).then_some(ids)

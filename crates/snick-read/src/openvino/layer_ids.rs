@@ -4,22 +4,22 @@ use snick_ir::{NodeId, PortIds};
 
 use super::port_set::PortSet;
 
-/// Layers in ascending order of ids. Ids usually count up from 0 without gaps, so the id of a layer is nearly
-/// always its index.
+/// Layers in ascending order of their ids. Ids usually are consecutive numbers from 0 on, so the id of a
+/// layer nearly always equals its index.
 #[derive(Default)]
 pub(super) struct LayerIds(pub(super) Vec<LayerId>);
 
 pub(super) struct LayerId {
     pub(super) id: u64,
     pub(super) node: NodeId,
-    /// The ids of the input ports. The graph itself only keeps unusual ids.
+    /// The ids of the input ports. The graph itself stores only unusual ids.
     pub(super) inputs: PortIds,
-    /// The number of input ports; limited to `MAX_INPUTS` if the file does not list them.
+    /// The number of input ports. If the file does not list them, it is limited to `MAX_INPUTS`.
     pub(super) input_count: usize,
     pub(super) outputs: PortIds,
     /// The inputs that already have a producer.
     pub(super) connected: PortSet,
-    /// Whether an error about a second producer of an input was already reported.
+    /// Whether an error about a second producer of an input has already been reported.
     pub(super) is_doubled: bool,
 }
 

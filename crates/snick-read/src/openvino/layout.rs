@@ -4,7 +4,7 @@ use snick_ir::{Graph, Info, NodeId, NodeRef, Op};
 use snick_shape::{DimSpec, ShapeSpec};
 
 /// Names dynamic sizes of inputs after the letters in the layouts of the inputs. If several inputs have the
-/// same letter, their sizes may differ, so only the first input gets the name.
+/// same letter, only the first one gets the name, because their sizes may differ.
 pub(super) fn name_sizes(graph: &mut Graph) {
     let mut taken: Vec<String> = Vec::new();
     let inputs: Vec<NodeId> = graph.parameters().collect();
@@ -39,7 +39,8 @@ fn value<'i>(info: &'i Info, name: &str) -> Option<&'i str> {
     info.attrs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-/// The name of each of `rank` axes, if the axis has one. `None` if the layout has another rank.
+/// The name of each of `rank` axes; `None` for an axis without a name. Returns `None` if the layout has
+/// another rank.
 fn names<'l>(layout: &'l str, rank: usize) -> Option<Vec<Option<&'l str>>> {
     let entries: Vec<&'l str> =
         layout.strip_prefix('[')?.strip_suffix(']')?.split(',').map(str::trim).collect();
@@ -57,7 +58,7 @@ fn names<'l>(layout: &'l str, rank: usize) -> Option<Vec<Option<&'l str>>> {
     Some([named(before), vec![None; between], named(after)].concat())
 }
 
-/// Whether an entry is the name of an axis; `?` is an axis without a name.
+/// Whether an entry of a layout is the name of an axis. An axis without a name is written as `?`.
 fn is_name(entry: &str) -> bool {
     entry.starts_with(|c: char| c.is_ascii_alphabetic())
         && entry.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

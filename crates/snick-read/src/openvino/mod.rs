@@ -1,10 +1,12 @@
 //! OpenVINO IR v10 and v11: `.xml` and `.bin`.
 //!
-//! `xml.rs` iterates over elements (`plain.rs` is its fast path), `layer.rs` reads a layer, `document.rs` a
-//! network or body with its edges, and `body.rs` the port maps of TensorIterator, Loop and If. `weights.rs`
-//! creates constants as views of the `.bin`. `encoding.rs` and `references.rs` accept the same input as the
-//! runtime. `survey.rs` reads details that only checks of a file need. Layers of an execution graph are not
-//! converted (`execution_graph.rs`).
+//! - `xml.rs` iterates over elements; `plain.rs` is its fast path.
+//! - `layer.rs` reads a layer, `document.rs` a network or body with its edges, and `body.rs` the port maps of
+//!   TensorIterator, Loop and If.
+//! - `weights.rs` creates constants as views of the `.bin`.
+//! - `encoding.rs` and `references.rs` accept the same input as the runtime.
+//! - `survey.rs` reads details that only checks of a file need.
+//! - `execution_graph.rs` describes execution graphs, whose layers are not converted.
 
 mod attributes;
 mod body;
@@ -34,7 +36,7 @@ use snick_ir::{Monitor, Registry};
 
 use crate::{Read, ReadError};
 
-/// Reads an IR. Constants become views of `weights`. Messages call the file `source`.
+/// Reads an IR. Constants become views of `weights`. `source` is the name of the file in messages.
 pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadError> {
     read_with(text, weights, source, &Registry::builtin(), &mut Monitor::default())
 }

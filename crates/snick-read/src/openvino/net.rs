@@ -17,10 +17,10 @@ pub(super) struct Context<'c> {
     pub(super) ops: &'c Registry,
     /// The errors of layers and edges. Layers that could not be read stay opaque.
     pub(super) errors: Vec<Located>,
-    /// Constants that extend past the end of the weights.
+    /// Constants that extend beyond the end of the weights.
     pub(super) truncated: Truncated,
-    /// Attributes that the op does not declare, by operation type and name: the number of layers that have
-    /// the attribute, and the location of the first one.
+    /// Attributes that the op does not declare, by operation type and attribute name. Stores the number of
+    /// layers with the attribute, and the location of the first of them.
     pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
     /// The number of layers that belong to an execution graph.
     pub(super) recorded: usize,
@@ -30,7 +30,7 @@ pub(super) struct Context<'c> {
 }
 
 impl Context<'_> {
-    /// Counts `attrs`, the attributes of a layer that its op does not declare.
+    /// Counts undeclared attributes of a layer. `attrs` contains the attributes that the op does not declare.
     pub(super) fn count_undeclared(&mut self, entry: &'static Entry, attrs: &Attrs, loc: Loc) {
         for (attr, _) in attrs.iter() {
             let place = self.undeclared.entry((entry.name.name, attr.to_string()));
@@ -74,7 +74,7 @@ pub(super) struct Net {
 }
 
 impl Net {
-    /// Indices for the Parameters and Results of the network.
+    /// The indices of the Parameters and Results of the network.
     pub(super) fn ordinals(&self) -> Ordinals<'_> {
         Ordinals::new(&self.graph, &self.layers)
     }
@@ -93,8 +93,8 @@ impl Net {
         self.graph.node(self.layers.0[layer].node).name()
     }
 
-    /// Resolves an edge, which is given by layer and port ids, to a value, the index of the target layer, and
-    /// its input.
+    /// Resolves an edge, which is given by layer ids and port ids. Returns the value, the index of the target
+    /// layer, and the index of its input.
     pub(super) fn ends(&self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, usize, usize), BrokenEnd> {
         let (id, port) = from;
         let target = self.layers.index(to.0);

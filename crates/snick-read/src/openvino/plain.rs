@@ -11,7 +11,7 @@ use super::attributes::Attributes;
 /// A start tag.
 pub(super) struct StartTag<'x> {
     pub(super) name: &'x str,
-    /// Whether the tag is written as `<name/>`.
+    /// Whether the tag has the form `<name/>`.
     pub(super) empty: bool,
     /// The text after the tag.
     pub(super) behind: &'x str,
@@ -48,8 +48,8 @@ pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> O
     }
 }
 
-/// Marks bytes that end an attribute value or need the XML reader. Looking up this table is faster than five
-/// comparisons.
+/// Marks the bytes that end an attribute value or need the XML reader. A look-up in this table is faster than
+/// five comparisons.
 const ENDS_VALUE: [bool; 256] = {
     let mut table = [false; 256];
     table[b'"' as usize] = true;
@@ -81,8 +81,7 @@ pub(super) fn dim(text: &str) -> Option<(&str, &str)> {
     Some((dim, behind.strip_prefix("</dim>")?))
 }
 
-/// Whether a byte may occur in a name. A table is fast, which matters because most bytes of an IR are
-/// checked.
+/// Whether a byte may occur in a name. A table is used for speed, because most bytes of an IR are checked.
 const IN_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0u8;

@@ -1,5 +1,5 @@
-//! Resolves XML references in the same way as the OpenVINO runtime (pugixml): five names, and numbers. Any
-//! other `&` is an ordinary character.
+//! Resolves XML references in the same way as the OpenVINO runtime (pugixml): five named references, and
+//! numeric ones. Any other `&` is an ordinary character.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,8 @@ pub(super) fn resolve(raw: &str) -> Cow<'_, str> {
 }
 
 /// The character of the reference at the beginning of `text`, and the text after the reference. A number that
-/// is not a character becomes U+FFFD. So does NUL, because it would end the string in the runtime.
+/// is not a character becomes U+FFFD. NUL also becomes U+FFFD, because it would end the string in the
+/// runtime.
 fn reference(text: &str) -> Option<(char, &str)> {
     if let Some(found) = NAMED.iter().find_map(|&(name, c)| Some((c, text.strip_prefix(name)?))) {
         return Some(found);

@@ -1,5 +1,5 @@
-//! Declarations in a file that the graph does not keep, but that checks need: sizes of input ports, and the
-//! location of constants in the weights.
+//! Declarations that the graph does not keep but that checks of a file need: the sizes of input ports, and
+//! the locations of constants in the weights.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,7 +22,8 @@ use crate::ReadError;
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Survey {
-    /// The dims of all input ports of layers that declare any; -1 for a dynamic dim.
+    /// For each layer that declares dims at an input port, the dims of all its input ports. A dynamic dim is
+    /// -1.
     pub input_ports: HashMap<Loc, Vec<Vec<i64>>>,
     /// The byte ranges of constants.
     pub constants: Vec<(Loc, Range<u64>)>,
@@ -38,7 +39,7 @@ struct OpenLayer {
 }
 
 impl Survey {
-    /// Reads a file for the survey. Errors call the file `source`.
+    /// Reads a file for the survey. `source` is the name of the file in errors.
     ///
     /// # Errors
     /// The bytes are not XML.
@@ -89,7 +90,7 @@ impl Survey {
                 layer.ports.push(dims);
             }
             ([.., "layer", "input", "port"], "dim") => {
-                // Only happens if a port contains comments or references. Such ports are not compared.
+                // This only happens if a port contains comments or references. Such ports are not compared.
                 layer.ports.pop();
                 layer.ports.push(Vec::new());
             }

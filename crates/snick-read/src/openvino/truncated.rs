@@ -2,7 +2,7 @@
 
 use snick_ir::{Located, OpError};
 
-/// Constants that extend past the end of the weights. They are reported as a single error.
+/// Constants that extend beyond the end of the weights. They are reported as a single error.
 #[derive(Default)]
 pub(super) struct Truncated {
     /// The error of the first such constant.

@@ -8,16 +8,16 @@ use snick_tensor::{ElementType, Storage, Tensor};
 
 use crate::{ReadError, out_of_file};
 
-/// The weights of a model; they may be absent.
+/// The weights of a model, which may be absent.
 #[derive(Debug)]
 pub struct Weights {
     path: PathBuf,
     storage: Option<Storage>,
-    /// Whether any constant needed weights that are absent.
+    /// Whether a constant needed weights that are absent.
     missed: std::cell::Cell<bool>,
 }
 
-/// A constant that extends past the end of the weights.
+/// A constant that extends beyond the end of the weights.
 pub(super) struct Beyond {
     /// The end of its bytes.
     pub(super) end: usize,
@@ -25,7 +25,7 @@ pub(super) struct Beyond {
 }
 
 impl Weights {
-    /// Maps the `.bin`. A missing file is only an error if the user named the file.
+    /// Maps the `.bin`. A missing file is an error only if it is `required`.
     pub fn open(path: &Path, required: bool) -> Result<Self, ReadError> {
         let storage = match crate::file::open(path) {
             Ok(storage) => Some(storage),
@@ -37,12 +37,12 @@ impl Weights {
         Ok(Self { path: path.to_path_buf(), storage, missed: false.into() })
     }
 
-    /// Absent weights, so that constants have no bytes. Messages call the missing file `name`.
+    /// Absent weights: constants have no bytes. `name` is the name of the missing file in messages.
     pub fn absent(name: &str) -> Self {
         Self { path: name.into(), storage: None, missed: false.into() }
     }
 
-    /// Weights in memory. Messages call them `name`.
+    /// Weights in memory. `name` is their name in messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
         Self { path: name.into(), storage: Some(Storage::heap(bytes)), missed: false.into() }
     }
@@ -53,7 +53,7 @@ impl Weights {
     }
 
     /// Replaces the attributes `offset` and `size` of a Const layer by an attribute `value`. Does nothing if
-    /// the weights are absent or too short for the constant.
+    /// the weights are absent, or too short for the constant.
     pub(super) fn attach(&self, attrs: &mut Attrs) -> Result<Option<Beyond>, OpError> {
         let need = |name| OpError::MissingAttribute { name };
         let element_type = attrs.element_type("element_type")?.ok_or(need("element_type"))?;
@@ -78,8 +78,8 @@ impl Weights {
     }
 }
 
-/// The strings of a constant in OpenVINO's format: the number of strings, the offset of each and the end of
-/// the last, all as i32, followed by the characters.
+/// The strings of a constant in OpenVINO's format: the number of strings, the offset of each string, and the
+/// end of the last string, all as i32, followed by the characters.
 fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
     let broken =
         || OpError::mismatch("the bytes of a string constant", "inconsistent", "count, offsets, text");
@@ -89,7 +89,7 @@ fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
         usize::try_from(i32::from_le_bytes(word)).ok()
     };
     let count = word(0).ok_or_else(broken)?;
-    // Rejects too large a count before allocating memory for it.
+    // Rejects a count that is too large before memory is allocated for it.
     let text_at = count.checked_add(2).and_then(|n| n.checked_mul(4)).filter(|&at| at <= bytes.len());
     let text = &bytes[text_at.ok_or_else(broken)?..];
     let string = |i: usize| -> Option<String> {

@@ -1,4 +1,4 @@
-//! A cursor over the elements of an XML text. It borrows from the text, and knows line and column.
+//! A cursor over the elements of an XML text. It borrows from the text and keeps track of line and column.
 
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -11,8 +11,8 @@ use super::attributes::Attributes;
 use super::{plain, references};
 use crate::ReadError;
 
-/// Maximum nesting of elements. Real files need about 6 levels per level of bodies. This limit is fixed
-/// because it protects the stack; users can set a lower one with `Limits::nesting`.
+/// Maximum nesting depth of elements. Real files need about 6 levels of elements for each level of bodies.
+/// This limit is fixed, because it protects the stack; users can set a lower limit with `Limits::nesting`.
 const MAX_DEPTH: usize = 256;
 
 /// The next item of the document.
@@ -33,15 +33,16 @@ pub(super) struct Cursor<'x> {
     source: &'x str,
     /// The text after the latest step.
     rest: &'x str,
-    /// Reads markup that the plain parser cannot read. Its position only advances to `rest` when it is used.
+    /// Reads markup that the plain parser cannot read. Its position is advanced to `rest` only when it is
+    /// used.
     reader: Reader<&'x [u8]>,
     /// The attributes of the latest start tag.
     attrs: Attributes<'x>,
     /// The names of the open elements.
     open: Vec<&'x str>,
-    /// Whether the latest start tag was `<a/>`, so that its end is the next step.
+    /// Whether the latest start tag had the form `<a/>`, so that the next step is the end of the element.
     empty: bool,
-    /// Whether the reader has just returned character data. It then expects to read the next markup itself.
+    /// Whether the reader has just returned character data. In this case it must also read the next markup.
     behind_text: bool,
     /// The byte offset of the latest step.
     at: usize,
@@ -58,17 +59,17 @@ struct Mark {
 
 impl<'x> Cursor<'x> {
     pub(super) fn new(text: &'x str, source: &'x str) -> Self {
-        // The reader would skip a byte order mark but not count its bytes.
+        // The reader would skip a byte order mark without counting its bytes.
         let text = text.trim_start_matches('\u{feff}');
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
-        // A reference splits a text into parts, so whitespace at the ends of a part matters.
+        // A reference splits a text into parts, so whitespace at the ends of a part must be kept.
         config.trim_text(false);
         config.allow_dangling_amp = true;
-        // End tags are checked by this cursor, against borrowed names.
+        // The cursor checks end tags itself, without allocating names.
         config.check_end_names = false;
-        // The reader does not see the elements that the plain parser has read, so end tags may seem
-        // unmatched.
+        // The reader does not see elements that the plain parser has read, so end tags may seem unmatched to
+        // it.
         config.allow_unmatched_ends = true;
         let mark = Mark { at: 0, line: 1, line_start: 0 };
         Self {
@@ -85,7 +86,7 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The next start tag, end tag or text; skips comments, declarations and processing instructions.
+    /// The next start tag, end tag or text. Skips comments, declarations and processing instructions.
     pub(super) fn step(&mut self) -> Result<Step<'x>, ReadError> {
         if std::mem::take(&mut self.empty) {
             self.open.pop();
@@ -134,7 +135,8 @@ impl<'x> Cursor<'x> {
         let element = self.borrow(start.name().into_inner());
         self.enter(element)?;
         self.attrs.clear();
-        // Disables the check of the iterator, which would allocate a list of names. `push` finds duplicates.
+        // Disables the duplicate check of the iterator, which would allocate a list of names. `push` finds
+        // duplicates.
         for attr in start.attributes().with_checks(false) {
             let attr = attr.map_err(|error| self.error(error.to_string()))?;
             let (name, raw) = (self.borrow(attr.key.into_inner()), self.borrow(&attr.value));
@@ -280,14 +282,14 @@ impl<'x> Cursor<'x> {
     }
 
     /// Line and column of the latest step. Counts lines from the position of the previous call, so that
-    /// locating all layers takes a single pass.
+    /// locating all layers takes only one pass over the text.
     pub(super) fn loc(&mut self) -> Loc {
         let at = self.at.min(self.text.len());
         let bytes = self.text.as_bytes();
         if at < self.mark.at {
             self.mark = Mark { at: 0, line: 1, line_start: 0 };
         }
-        // Whitespace before an element was trimmed, but belongs to the step of the element.
+        // `at` may point to whitespace before an element, which is skipped here.
         let at = at + bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
         let passed = &bytes[self.mark.at..at];
         let lines = memchr::memchr_iter(b'\n', passed).count();

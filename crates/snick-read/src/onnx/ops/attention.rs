@@ -37,15 +37,16 @@ pub(super) struct Scores {
     pub(super) k: Value,
     /// Values `[batch, heads, keys, size of a value]`.
     pub(super) v: Value,
-    /// A bias that is added to the scores. If all biases of a query are minus infinity, its result is zero.
+    /// A bias to add to the scores. If all biases of a query are minus infinity, the result for this query is
+    /// zero.
     pub(super) bias: Option<Value>,
     /// The scale of the scores; by default the inverse square root of the head size.
     pub(super) scale: Option<f64>,
-    /// The bound of a soft cap, which applies a hyperbolic tangent to the scores; 0 for none.
+    /// The bound of the soft cap, which limits the scores with a hyperbolic tangent; 0 for no cap.
     pub(super) cap: f64,
-    /// Element type of the softmax.
+    /// The element type in which the softmax is computed.
     pub(super) precision: Option<ElementType>,
-    /// An extra score, per head or for all heads, that takes part in the softmax but has no value.
+    /// An extra score, per head or for all heads. It takes part in the softmax, but no value belongs to it.
     pub(super) sink: Option<Value>,
 }
 
@@ -53,8 +54,8 @@ impl Scores {
     /// Returns the output, and the scores at four stages: raw, capped, biased, and after the softmax.
     pub(super) fn mix(&self, b: &mut NodeBuilder) -> Result<(Value, [Value; 4]), OpError> {
         let element_type = b.element_type(self.q)?;
-        // Multiplies both factors by the square root of the scale, as in the standard, so that small types do
-        // not overflow.
+        // As in the standard, multiplies queries and keys each by the square root of the scale, so that small
+        // types do not overflow.
         let root = match self.scale {
             Some(scale) => b.scalar(element_type, scale.sqrt())?,
             None => {
@@ -96,7 +97,7 @@ impl Scores {
     }
 }
 
-/// The softmax of the scores together with the sink. The sink's own column is dropped.
+/// The softmax of the scores together with the sink, without the column of the sink.
 fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     let element_type = b.element_type(scores)?;
     let sink = b.convert(sink, element_type)?;
@@ -110,7 +111,7 @@ fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     b.slice_range(shares, -1, 0, -1)
 }
 
-/// Repeats each head of keys or values for all query heads of its group.
+/// Repeats each head of the keys or values for all query heads of its group.
 pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result {
     let (heads, wanted) = (b.size_of(x, 1)?, b.size_of(q, 1)?);
     let each = b.divide(wanted, heads)?;
@@ -124,17 +125,18 @@ pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result 
     b.reshape_copying(x, sizes)
 }
 
-/// A window of visible keys: query `i` sees the keys from `i + offset - left` to `i + offset + right`.
+/// The keys that each query attends to: query `i` attends to the keys from `i + offset - left` to `i + offset
+/// + right`.
 pub(super) struct Window {
     pub(super) left: Option<i64>,
     pub(super) right: Option<i64>,
-    /// The number of keys before the first query. It is a scalar, or broadcastable to `[batch, 1, queries,
-    /// keys]`.
+    /// The number of keys before the first query, either as a scalar or in a shape that broadcasts to
+    /// `[batch, 1, queries, keys]`.
     pub(super) offset: Option<Value>,
 }
 
 impl Window {
-    /// A mask of the keys that each query sees; `None` if each query sees all keys.
+    /// A mask of the keys that each query attends to; `None` if it attends to all keys.
     pub(super) fn seen(
         &self,
         b: &mut NodeBuilder,
@@ -185,7 +187,8 @@ pub(super) fn lowered(
     }
 }
 
-/// Outputs: the result of attention, all keys, all values, and the scores at the stage that the node selects.
+/// Adds attention. Returns the result, all keys, all values, and the scores at the stage that the node
+/// selects.
 fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (mut q, mut k, mut v) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let real = b.element_type(q)?;
@@ -253,13 +256,14 @@ fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![y, present_k, present_v, stage])
 }
 
-/// Whether queries and keys might have different numbers of heads.
+/// Whether queries and keys may have different numbers of heads.
 fn differ(b: &NodeBuilder, q: Value, k: Value) -> bool {
     let heads = b.fixed_size(q, 1);
     heads.is_none() || heads != b.fixed_size(k, 1)
 }
 
-/// Converts a mask to a bias: minus infinity where the mask is false, and for keys past the end of the mask.
+/// Converts a mask to a bias, which is minus infinity where the mask is false, and for keys beyond the end of
+/// the mask.
 fn bias_of(b: &mut NodeBuilder, mask: Value, keys: Value, real: ElementType) -> Result {
     let mut bias = mask;
     if b.element_type(mask)? == ElementType::Boolean {
@@ -306,15 +310,15 @@ fn causal_convolution(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         "silu" | "swish" => y = b.add_op(ops::Swish, &[y])?,
         _ => return Err(b.attrs.bad("activation", "none, silu or swish")),
     }
-    // The next state is the end of the previous state concatenated with the input.
+    // The next state is the end of the concatenation of the previous state and the input.
     let (start, stop) = (b.size_of(x, 2)?, b.ints(&[i64::MAX])?);
     let (step, axis) = (b.ints(&[1])?, b.ints(&[2])?);
     let state = b.add_op(ops::Slice8, &[all, start, stop, step, axis])?;
     Ok(vec![y, state])
 }
 
-/// Rotates pairs of elements by angles that are given by their cosines and sines. If the node has positions,
-/// looks up the angles by position.
+/// Rotates pairs of elements by angles whose cosines and sines are given. If the node has positions, they are
+/// indices into the tables of cosines and sines.
 fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (mut tables, positions) = ([b.input(1)?, b.input(2)?], b.optional(3));
@@ -337,8 +341,9 @@ fn rotary_embedding(b: &mut NodeBuilder) -> Result {
 }
 
 /// Rotates the first `turned` elements of the last axis of a value of rank 4, or all elements if `turned` is
-/// 0. The angles are `[batch, length, pairs]`. If `interleaved`, the elements of a pair are adjacent;
-/// otherwise, one is in the first half of the elements and one in the second.
+/// 0. The tables have the shape `[batch, length, pairs]`. If `interleaved`, the elements of a pair are
+/// adjacent. Otherwise, one of them is in the first half of the rotated elements and the other in the second
+/// half.
 pub(super) fn rotated(
     b: &mut NodeBuilder,
     x: Value,

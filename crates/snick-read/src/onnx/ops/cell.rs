@@ -8,7 +8,7 @@ use crate::onnx::builder::{NodeBuilder, Result};
 pub(super) struct Cell {
     /// The IR op.
     pub(super) op_type: &'static str,
-    /// For each gate in the order of the IR, its index in ONNX.
+    /// For each gate in the order of the IR, the index of this gate in ONNX.
     pub(super) gates: &'static [usize],
     /// Number of states.
     pub(super) states: usize,
@@ -37,7 +37,7 @@ pub(super) struct Functions {
     pub(super) betas: Vec<f64>,
 }
 
-/// The activations for each direction. ONNX only lists parameters for activations that have some.
+/// The activations for each direction. ONNX lists parameters only for activations that have parameters.
 pub(super) fn functions(b: &NodeBuilder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
     let count = cell.activations.len();
     let names: Vec<String> = match b.attrs.texts("activations")?.filter(|names| !names.is_empty()) {

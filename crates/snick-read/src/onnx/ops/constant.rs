@@ -16,7 +16,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Range", &[11], range).ignores("stash_type"),
 ];
 
-/// The node has a single attribute, which is its value.
+/// Adds a constant. The node has a single attribute, which contains the value.
 fn constant(b: &mut NodeBuilder) -> Result {
     let given = b.attrs.iter().next().map(|(name, value)| {
         // Marks the attribute as read.

@@ -90,8 +90,8 @@ fn mean(b: &mut NodeBuilder) -> Result {
     b.divide(sum, b.inputs.len() as f64)
 }
 
-/// An amount that is negative or at least the number of bits shifts out all bits. Before operator set 28,
-/// such amounts were undefined.
+/// Adds a bit shift. If the amount is negative, or at least the number of bits, all bits are shifted out.
+/// Before operator set 28, the result for such amounts was undefined.
 fn bit_shift(b: &mut NodeBuilder) -> Result {
     let (x, amount) = (b.input(0)?, b.input(1)?);
     let right = match b.text_attr("direction", "")? {
@@ -120,13 +120,13 @@ fn bit_shift(b: &mut NodeBuilder) -> Result {
     b.select(far, fill, shifted)
 }
 
-/// The result has the sign of the divisor, or with `fmod` the sign of the dividend.
+/// Adds a remainder. It has the sign of the divisor; with `fmod`, the sign of the dividend.
 fn modulo(b: &mut NodeBuilder) -> Result {
     let (x, y) = (b.input(0)?, b.input(1)?);
     if b.flag_attr("fmod", false)? { b.modulo(x, y) } else { b.floor_mod(x, y) }
 }
 
-/// The exponent may have another type than the base. The result has the type of the base.
+/// Adds a power. The exponent may have another type than the base. The result has the type of the base.
 fn power(b: &mut NodeBuilder) -> Result {
     let (base, exponent) = (b.input(0)?, b.input(1)?);
     let (result, other) = (b.element_type(base)?, b.element_type(exponent)?);

@@ -1,13 +1,14 @@
-//! Exact sums of products of 8-bit integers in floats. An f32 can represent every integer up to 2^24, so sums
-//! up to this bound are exact, in any order and on any machine. Longer sums are split into parts.
+//! Computes sums of products of 8-bit integers exactly in floats. An f32 can represent every integer up to
+//! 2^24, so sums up to this bound are exact in any order and on any machine. Longer sums are split into
+//! parts.
 
 use snick_ir::Value;
 use snick_tensor::ElementType;
 
 use crate::onnx::builder::NodeBuilder;
 
-/// Maximum sum of the absolute weights in a part. Multiplied by 255, the maximum difference between an 8-bit
-/// integer and its zero point, it is at most 2^24.
+/// Maximum sum of the absolute weights in a part. Its product with 255, the largest difference between an
+/// 8-bit integer and its zero point, is at most 2^24.
 const LIMIT: u32 = (1 << 24) / 255;
 
 /// Maximum number of weights in a kernel, so that the sum of their absolute values fits in `u32`.
@@ -25,9 +26,9 @@ pub(super) enum Summed {
 /// The start and end of each part of the summed axis.
 pub(super) type Parts = Vec<(i64, i64)>;
 
-/// Splits the summed axis into parts, so that the sums of products of constant weights and 8-bit data are
-/// exact in f32 for each part. `None` if this is impossible, for example because the weights are not constants
-/// of 8-bit integers.
+/// Splits the summed axis into parts in which the sums of products of constant weights and 8-bit data are
+/// exact in f32. `None` if this is impossible, for example because the weights are not constants of 8-bit
+/// integers.
 pub(super) fn exact_parts(
     b: &NodeBuilder,
     data: Value,

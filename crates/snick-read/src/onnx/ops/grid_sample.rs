@@ -41,7 +41,7 @@ struct Volume {
     corners: bool,
 }
 
-/// A pixel along one axis, for each sampled position.
+/// For each sampled position, a pixel next to it along one axis.
 struct Pixel {
     /// The index of the pixel, clamped to the axis.
     index: Value,
@@ -55,7 +55,8 @@ impl Volume {
         let real = b.element_type(x)?;
         let grid = b.convert(grid, real)?;
         let places = b.split(grid, -1, 3)?;
-        // Positions are in the order width, height, depth, so they are reversed. Each is [batch, positions].
+        // The coordinates are in the order width, height, depth, so they are reversed. Each has the shape
+        // `[batch, positions]`.
         let (mut axes, mut sizes) = (Vec::new(), Vec::new());
         for (axis, place) in (2..).zip(places.into_iter().rev()) {
             let form = b.ints(&[0, -1])?;
@@ -131,8 +132,8 @@ impl Volume {
     fn reflected(&self, b: &mut NodeBuilder, place: Value, width: Value) -> Result {
         let unit = b.scalar_like(place, 1.0)?;
         let low = b.scalar_like(place, if self.corners { 0.0 } else { -0.5 })?;
-        // The width of a single pixel is 0, so it is raised to 1 to avoid a division by 0. The position is
-        // clamped to the pixel afterwards.
+        // For a single pixel, the width would be 0. It is raised to 1 to avoid a division by 0; the position
+        // is clamped to the pixel afterwards.
         let width = b.maximum(width, unit)?;
         let distance = b.subtract(place, low)?;
         let distance = b.abs(distance)?;

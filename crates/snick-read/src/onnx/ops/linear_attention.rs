@@ -1,5 +1,5 @@
-//! Linear attention. Instead of a softmax, it has a state that accumulates the products of keys and values.
-//! Each token updates the state.
+//! Linear attention. In place of a softmax, it has a state that accumulates products of keys and values. Each
+//! token updates the state.
 
 use snick_ir::{OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -12,8 +12,8 @@ use crate::onnx::stepped::{Step, Stepped};
 pub(super) const ENTRIES: &[ImportEntry] = &[many("LinearAttention", &[27], linear_attention)
     .attrs("chunk_size kv_num_heads q_num_heads scale update_rule")];
 
-/// Inputs: queries, keys, values `[batch, length, heads * size]`, the state `[batch, heads, size, size of a
-/// value]`, and the decay and rate of the update. Everything is computed in f32.
+/// Adds linear attention, which is computed in f32. Inputs: queries, keys and values `[batch, length, heads *
+/// size]`, the state `[batch, heads, size, size of a value]`, and the decay and rate of the update.
 fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let heads = |b: &NodeBuilder, name: &'static str| {
         b.attrs.int(name)?.filter(|&heads| heads > 0).ok_or(OpError::MissingAttribute { name })

@@ -1,5 +1,5 @@
-//! An LSTM as a loop over steps, for features that LSTMSequence lacks: peepholes, coupled gates, and
-//! quantized matrix multiplications.
+//! Converts an LSTM to a loop over steps. This is needed for features that LSTMSequence does not have:
+//! peepholes, coupled gates, and quantized matrix multiplications.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -20,9 +20,9 @@ pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
 
 /// The cell of an LSTM.
 pub(super) struct Cell<'a> {
-    /// The activations of the input, output and forget gates, of the cell gate, and of the cell state.
+    /// The activations: for the input, output and forget gates, for the cell gate, and for the cell state.
     pub(super) activations: &'a [String],
-    /// The bound to which the sums of gates are clipped; 0 for none.
+    /// The bound to which the sums of the gates are clipped; 0 for no clipping.
     pub(super) clip: f64,
     /// Whether the forget gate is one minus the input gate.
     pub(super) coupled: bool,
@@ -45,8 +45,8 @@ impl Cell<'_> {
         }
     }
 
-    /// Computes the next state and cell state. `gates` contains the sums for the input, output, forget and
-    /// cell gates, and `peepholes` the weights for the input, output and forget gates.
+    /// Computes the next state and the next cell state. `gates` contains the sums for the input, output,
+    /// forget and cell gates; `peepholes` contains the weights for the input, output and forget gates.
     fn step(
         &self,
         b: &mut NodeBuilder,
@@ -79,7 +79,7 @@ impl Cell<'_> {
         Ok([b.multiply(output, shown)?, cell])
     }
 
-    /// Runs all steps of a direction. `product` multiplies the state by the weights.
+    /// Runs all steps of a direction. `product` multiplies the state by the recurrent weights.
     pub(super) fn run(
         &self,
         b: &mut NodeBuilder,
@@ -88,8 +88,8 @@ impl Cell<'_> {
     ) -> Result<[Value; 3], OpError> {
         let Direction { index, reverse, mut gates, states, mut fixed, lengths } = direction;
         if let Some(bias) = b.optional(3) {
-            // Input 3 contains the bias of the data, followed by the bias of the state. Both are added to the
-            // gates.
+            // Input 3 contains the bias for the data, followed by the bias for the state. Both are added to
+            // the sums of the gates.
             let bias = at(b, bias, index)?;
             let halves = b.split(bias, 0, 2)?;
             let bias = b.add(halves[0], halves[1])?;
@@ -104,7 +104,7 @@ impl Cell<'_> {
         };
         let mut parts = vec![gates];
         if let Some(lengths) = lengths {
-            // Whether each sequence is long enough for this step.
+            // For each step, whether the sequence is long enough.
             let steps = b.size_of(gates, 0)?;
             let (steps, lengths) = (b.count_to(steps)?, b.convert(lengths, ElementType::I64)?);
             let (steps, lengths) = (b.reshape(steps, &[-1, 1, 1])?, b.reshape(lengths, &[1, -1, 1])?);
@@ -142,7 +142,7 @@ pub(super) struct Direction {
     pub(super) gates: Value,
     /// The initial state and cell state, `[batch, hidden]`.
     pub(super) states: Vec<Value>,
-    /// Loop-invariant values that are needed to multiply the state by the weights.
+    /// Loop-invariant values for the multiplication of the state by the weights.
     pub(super) fixed: Vec<Value>,
     /// Lengths of the sequences.
     pub(super) lengths: Option<Value>,
@@ -181,7 +181,7 @@ impl Results {
     }
 }
 
-/// Converts an LSTM whose data has the steps on its first axis.
+/// Converts an LSTM step by step. The first axis of its data must be the steps.
 pub(super) fn stepwise(b: &mut NodeBuilder, directions: &[&str]) -> Result<Vec<Value>> {
     if b.flag_attr("layout", false)? {
         return Err(OpError::unsupported("a batch-first layout with peepholes or coupled gates"));

@@ -33,27 +33,27 @@ use snick_ir::{Attrs, OpError, Value};
 
 use super::builder::{NodeBuilder, Result};
 
-/// An operator and how to convert it.
+/// A row of the table: an operator and the rule that converts it.
 pub(super) struct ImportEntry {
     /// Its name.
     name: &'static str,
-    /// The operator sets that define the operator, in ascending order. The last one that is not newer than
-    /// the operator set of the model applies.
+    /// The operator sets that define the operator, in ascending order. For a model, the last one that is not
+    /// newer than the operator set of the model applies.
     since: &'static [i64],
     /// The attributes that the rule always reads, separated by spaces.
     attrs: &'static str,
-    /// Attributes that have no effect: they only matter in training, or repeat what the inputs say.
+    /// Attributes that have no effect: they are only used in training, or repeat information from the inputs.
     ignored: &'static str,
     form: ImportRule,
 }
 
-/// How to convert a node.
+/// The rule that converts a node.
 enum ImportRule {
-    /// To the IR op of this type, with the same inputs and no attributes.
+    /// The node becomes the IR op of this type, with the same inputs and no attributes.
     Same(&'static str),
-    /// To layers that compute a single output.
+    /// The function adds layers that compute a single output.
     One(fn(&mut NodeBuilder) -> Result),
-    /// To layers that compute several outputs.
+    /// The function adds layers that compute several outputs.
     Many(fn(&mut NodeBuilder) -> Result<Vec<Value>>),
 }
 
@@ -131,7 +131,8 @@ pub fn operators() -> Vec<Operator> {
     operators
 }
 
-/// The row of an operator, and the operator set that defines the operator for a node of `opset`.
+/// The row of an operator for a node of operator set `opset`, and the operator set that defines the operator
+/// for this node.
 pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static ImportEntry, i64)> {
     let row = *TABLE.get(&(domain, op_type))?;
     let since = row.since.iter().rev().find(|&&since| since <= opset)?;
@@ -149,8 +150,8 @@ impl ImportEntry {
         Self { ignored, ..self }
     }
 
-    /// Builds the layers for a node and returns its outputs. Rejects an attribute that the row does not list
-    /// and the rule does not read, because it could change the meaning.
+    /// Builds the layers for a node and returns its outputs. Rejects an attribute that neither the row lists
+    /// nor the rule reads, because it could change the meaning of the node.
     pub(super) fn build(&self, b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let outputs = match self.form {
             ImportRule::Same(op_type) => {
@@ -185,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// A new operator only needs a row like this one in the `ENTRIES` of its family.
+    /// Shows that a new operator needs only a row like this one in the `ENTRIES` of its family.
     const SCALED: ImportEntry = one("Scaled", &[1], |b| {
         let (x, by) = (b.input(0)?, b.float_attr("by", 1.0)?);
         b.multiply(x, by)

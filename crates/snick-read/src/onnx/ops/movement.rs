@@ -47,7 +47,8 @@ fn gather(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::Gather { checks_indices: true, ..ops::Gather::default() }, &[data, indices, axis])
 }
 
-/// In ONNX, the indices may be shorter than the data along the other axes; in the IR, they may not.
+/// Adds a GatherElements. In ONNX, the indices may be shorter than the data along the other axes; in the IR,
+/// they may not.
 fn gather_elements(b: &mut NodeBuilder) -> Result {
     let (mut data, indices, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", 0)?);
     let rank = b.rank(data)?;
@@ -73,7 +74,8 @@ fn non_zero(b: &mut NodeBuilder) -> Result {
     b.non_zero(x)
 }
 
-/// The input `values` contains the off value and the on value. Indices and depth may be of any type.
+/// Adds a OneHot. The input `values` contains the off value and the on value. Indices and depth may be of any
+/// type.
 fn one_hot(b: &mut NodeBuilder) -> Result {
     let (indices, depth, values) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let axis = b.int_attr("axis", -1)?;
@@ -86,8 +88,8 @@ fn one_hot(b: &mut NodeBuilder) -> Result {
     b.ir_op("OneHot", attrs, &[indices, depth, on, off])
 }
 
-/// Pads are a single vector: the pads before all axes, then the pads after all axes. They are given for all
-/// axes, or for the axes that the node lists.
+/// Adds a Pad. The pads are a single vector: the pads before all axes, followed by the pads after all axes.
+/// They are given for all axes, or only for the axes that the node lists.
 pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     let mode = match b.text_attr("mode", "constant")? {
@@ -186,7 +188,7 @@ fn scatter_nd(b: &mut NodeBuilder) -> Result {
     b.ir_op("ScatterNDUpdate", Attrs::new().with("reduction", reduction), &inputs)
 }
 
-/// In the first version of the operator, `k` is an attribute; in later versions, it is an input.
+/// Adds a TopK. In the first version of the operator, `k` is an attribute; in later versions, it is an input.
 fn top_k(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     let k = match b.attrs.int("k")? {

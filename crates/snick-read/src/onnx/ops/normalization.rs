@@ -23,7 +23,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Softmax", &[1, 11, 13], |b| softmax(b, false)).attrs("axis"),
 ];
 
-/// Before operator set 13, all axes from `axis` on are treated as one.
+/// Adds a softmax. Before operator set 13, all axes from `axis` on are treated as a single axis.
 fn softmax(b: &mut NodeBuilder, log: bool) -> Result {
     let x = b.input(0)?;
     softmax_of(b, x, log)
@@ -47,7 +47,7 @@ pub(super) fn softmax_of(b: &mut NodeBuilder, x: Value, log: bool) -> Result {
     b.reshape_to(rows, shape)
 }
 
-/// 1 at the first maximum, and 0 elsewhere.
+/// Returns 1 at the first maximum, and 0 elsewhere.
 fn hardmax(b: &mut NodeBuilder) -> Result {
     let (x, axis) = (b.input(0)?, b.int_attr("axis", -1)?);
     let k = b.int(1)?;
@@ -142,14 +142,15 @@ pub(super) fn along_channels(b: &mut NodeBuilder, vector: Value, rank: usize) ->
     b.reshape(vector, &sizes)
 }
 
-/// All axes from attribute `axis` on.
+/// All axes from the attribute `axis` on.
 fn trailing(b: &NodeBuilder, x: Value) -> Result<Vec<i64>, OpError> {
     let rank = b.rank(x)?;
     let first = b.axis(b.int_attr("axis", -1)?, rank)?;
     Ok((first as i64..rank as i64).collect())
 }
 
-/// Outputs: the normalised value and, if the node uses them, the mean and the inverse standard deviation.
+/// Adds a layer normalisation. Returns the normalised value and, if the node uses them, the mean and the
+/// inverse standard deviation.
 fn layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (x, scale, bias) = (b.input(0)?, b.input(1)?, b.optional(2));
     let axes = trailing(b, x)?;
@@ -157,8 +158,8 @@ fn layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     layer_norm(b, x, scale, bias, &axes, epsilon)
 }
 
-/// Layer normalisation over axes. Only computes the mean and inverse standard deviation if the node uses
-/// them.
+/// Layer normalisation over `axes`. Computes the mean and the inverse standard deviation only if the node
+/// uses them.
 pub(super) fn layer_norm(
     b: &mut NodeBuilder,
     x: Value,

@@ -35,7 +35,7 @@ fn cast(b: &mut NodeBuilder) -> Result {
     let how = Rounding::read(b)?;
     match b.type_attr("to") {
         Ok(to) => cast_to(b, x, to.unwrap_or(ElementType::Dynamic), how),
-        // The shape is known even though snick lacks the element type.
+        // The shape is known although snick does not support the element type.
         Err(_) if snick_onnx::is_type_number(number) => b.convert(x, ElementType::Dynamic),
         Err(error) => Err(error),
     }
@@ -50,7 +50,7 @@ fn cast_like(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// How to convert to small float types.
+/// The rounding mode of conversions to small float types.
 #[derive(Copy, Clone)]
 struct Rounding {
     /// Whether overflow results in the end of the range instead of infinity or NaN.
@@ -91,8 +91,8 @@ fn power_of_two(b: &mut NodeBuilder, x: Value, mode: &str) -> Result {
     b.convert(power, ElementType::F8E8M0)
 }
 
-/// Bounds are attributes up to operator set 6, and inputs later. If the lower bound exceeds the upper bound,
-/// the result is the upper bound.
+/// Adds a Clip. The bounds are attributes up to operator set 6 and inputs later. If the lower bound exceeds
+/// the upper bound, the result is the upper bound.
 fn clip(b: &mut NodeBuilder) -> Result {
     let mut x = b.input(0)?;
     for (i, name) in [(1, "min"), (2, "max")] {
@@ -107,7 +107,7 @@ fn clip(b: &mut NodeBuilder) -> Result {
     Ok(x)
 }
 
-/// During inference, nothing is dropped, so the mask is all true.
+/// Adds a Dropout. In inference, no element is dropped, so the mask is all true.
 fn dropout(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     if let Some(training) = b.optional(2) {
@@ -155,8 +155,8 @@ fn hard_sigmoid(b: &mut NodeBuilder) -> Result {
     ramp(b, x, alpha, beta)
 }
 
-/// Computes `alpha x + beta`, clamped to 0..1. The OpenVINO runtime replaces a HardSigmoid parameter of 0
-/// with its default, so other layers are used in this case.
+/// Computes `alpha x + beta`, clamped to 0..1. If `alpha` or `beta` is 0, avoids HardSigmoid, because the
+/// OpenVINO runtime replaces such a parameter by its default.
 pub fn ramp(b: &mut NodeBuilder, x: Value, alpha: f64, beta: f64) -> Result {
     let meant = alpha != 0.0 && beta != 0.0;
     let (alpha, beta) = (b.scalar_like(x, alpha)?, b.scalar_like(x, beta)?);
@@ -182,8 +182,8 @@ fn leaky_relu(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::PRelu, &[x, slope])
 }
 
-/// Multiplies `x` by `slope` where `x` is negative. The IR's PReLU would broadcast a vector along the channel
-/// axis.
+/// Multiplies `x` by `slope` where `x` is negative. This is not a PReLU, because the PReLU of the IR would
+/// broadcast a vector along the channel axis.
 fn sloped(b: &mut NodeBuilder, x: Value, slope: Value) -> Result {
     let negative = b.less(x, 0.0)?;
     let scaled = b.multiply(x, slope)?;

@@ -33,10 +33,10 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         .attrs("axis block_size output_dtype precision saturate"),
 ];
 
-/// The parameters of a quantization: an integer `x` represents `(x - zero_point) * scale`.
+/// The parameters of a quantization. An integer `x` represents the number `(x - zero_point) * scale`.
 #[derive(Copy, Clone)]
 pub(super) struct Code {
-    /// A scalar, a vector along the axis, or one number for each block of elements.
+    /// The scale: a scalar, a vector along the axis, or one number for each block of elements.
     pub(super) scale: Value,
     /// The zero point, with the same shape as `scale`.
     pub(super) zero_point: Option<Value>,
@@ -48,7 +48,8 @@ impl Code {
         Ok(Self { scale: b.input(scale)?, zero_point: b.optional(zero_point) })
     }
 
-    /// Makes scale and zero point broadcast to `x`, according to the attributes of the node.
+    /// Reshapes or repeats scale and zero point so that they broadcast to `x`, according to the attributes of
+    /// the node.
     fn laid(self, b: &mut NodeBuilder, x: Value) -> Result<Self, OpError> {
         let zero_point = match self.zero_point {
             Some(zero_point) => Some(along_axis(b, zero_point, x)?),
@@ -74,7 +75,7 @@ impl Code {
         let x = b.convert(x, real)?;
         let mut y = b.divide(x, self.scale)?;
         if target.is_float() {
-            // The zero points of floats are zero. Adding zero turns negative zeros into positive ones.
+            // For floats, the zero point is always 0. Adding 0 turns negative zeros into positive zeros.
             y = b.add(y, 0.0)?;
             return saturated(b, y, target);
         }
@@ -141,8 +142,8 @@ pub(super) fn quantize(b: &mut NodeBuilder) -> Result {
     code.encode(b, x, target)
 }
 
-/// Makes a parameter broadcast to `x`. It has one number for all elements, one for each index of the axis, or
-/// one for each block along the axis.
+/// Makes a parameter broadcast to `x`. The parameter has one number for all elements, one for each index of
+/// the axis, or one for each block along the axis.
 fn along_axis(b: &mut NodeBuilder, parameter: Value, x: Value) -> Result {
     let axis = b.int_attr("axis", 1)?;
     match (b.int_attr("block_size", 0)?, b.rank(parameter)?) {
@@ -165,7 +166,7 @@ fn along_axis(b: &mut NodeBuilder, parameter: Value, x: Value) -> Result {
     }
 }
 
-/// Quantizes to u8, with a range that contains all values and 0.
+/// Quantizes to u8. The range is chosen so that it contains 0 and all values.
 pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code), OpError> {
     let real = b.element_type(x)?;
     // Flattens first, because the rank may be unknown.
@@ -192,14 +193,14 @@ fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: Ele
     b.subtract(x, zero_point)
 }
 
-/// Turns a vector with one number for each row of a matrix into a column, so that it broadcasts. A value of
-/// another rank already does.
+/// Turns a vector with one number for each row of a matrix into a column, so that it broadcasts to the
+/// matrix. Values of other ranks need no change.
 fn along_rows(b: &mut NodeBuilder, parameter: Value) -> Result {
     if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
 }
 
 /// The exact product of integer matrices. With constant weights, it is computed in f32, which is fast on all
-/// hardware; otherwise, in i32.
+/// hardware. Otherwise, it is computed in i32.
 pub(super) fn product_of_integers(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -265,7 +266,7 @@ fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> 
     code.encode(b, sum, target)
 }
 
-/// Reshapes a vector with one element per filter so that it is along the first axis of the filters.
+/// Reshapes a vector with one element per filter so that it broadcasts along the first axis of the filters.
 fn along_filters(b: &mut NodeBuilder, parameter: Value, filters: Value) -> Result {
     if b.rank(parameter)? == 0 {
         return Ok(parameter);
@@ -284,15 +285,16 @@ fn convolution_of_integers(b: &mut NodeBuilder) -> Result {
     b.convert(sum, ElementType::I32)
 }
 
-/// A convolution of integers. With constant filters, it is computed in f32; otherwise, in f64, in which all
-/// sums are exact.
+/// A convolution of integers. With constant filters, it is computed in f32. Otherwise, it is computed in f64,
+/// in which all sums are exact.
 fn convolved_integers(
     b: &mut NodeBuilder,
     [x, filters]: [Value; 2],
     zeros: [Option<Value>; 2],
     bias: Option<Value>,
 ) -> Result {
-    // A filter of a group does not see all channels, so groups cannot be split by channels.
+    // The filters of a group read only some of the channels, so a grouped convolution cannot be split by
+    // channels.
     let groups = b.int_attr("group", 1)?;
     let parts = exact_parts(b, x, filters, zeros[1], Summed::Filters);
     let parts = parts.filter(|parts| groups == 1 || parts.len() < 2);

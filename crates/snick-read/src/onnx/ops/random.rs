@@ -48,7 +48,8 @@ fn uniform(b: &mut NodeBuilder, form: Sampler) -> Result {
     drawn(b, sizes, real, bounds, 0)
 }
 
-/// Normally distributed random numbers, computed from pairs of uniform ones by the Box-Muller transform.
+/// Normally distributed random numbers, computed from pairs of uniform random numbers by the Box-Muller
+/// transform.
 fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
     let (sizes, real) = form(b)?;
     let least = f64::from(f32::MIN_POSITIVE);
@@ -66,7 +67,7 @@ fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
     b.convert(y, real)
 }
 
-/// 1 with the probability that the input gives, otherwise 0.
+/// Returns 1 with the probability in the input, otherwise 0.
 fn bernoulli(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (sizes, target) = shape_of_input(b)?;

@@ -21,8 +21,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         .attrs("activation_alpha activation_beta activations clip direction hidden_size layout"),
 ];
 
-/// The inputs in the layout of the IR: the direction axis is the first axis of weights, and the second axis
-/// of states.
+/// The inputs in the layout of the IR. The direction axis is the first axis of the weights and the second
+/// axis of the states.
 struct Inputs {
     x: Value,
     states: Vec<Value>,
@@ -31,7 +31,8 @@ struct Inputs {
     weights: Vec<Value>,
 }
 
-/// Inputs: X, W, R, B, lengths, initial states. Outputs: H of every step, and the last states.
+/// Adds a recurrent layer. Inputs: X, W, R, B, lengths, and initial states. Outputs: H of every step, and the
+/// final states.
 pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>> {
     let directions = b.choice::<&[&'static str]>(
         "direction",
@@ -61,8 +62,8 @@ pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>> 
         ([direction], [functions]) => call(b, &inputs, direction, functions)?,
         (_, [forward, reverse]) if forward == reverse => call(b, &inputs, "bidirectional", forward)?,
         _ => {
-            // In the IR, both directions have the same activations, so each direction becomes a layer of its
-            // own.
+            // In the IR, both directions of a layer have the same activations, so each direction becomes a
+            // separate layer.
             let halves = inputs.by_direction(b)?;
             let mut results = Vec::new();
             for ((direction, half), functions) in directions.iter().zip(&halves).zip(&functions) {
@@ -140,7 +141,8 @@ impl Inputs {
         let (of_w, of_r) = biases.split_at(cell.gates.len());
         let mut sums = Vec::new();
         for (i, &gate) in cell.gates.iter().enumerate() {
-            // With `linear_before_reset`, the hidden gate of a GRU has separate biases for W and R.
+            // With `linear_before_reset`, the hidden gate of a GRU has separate biases for the products with
+            // W and R.
             if linear && cell.op_type == GRU.op_type && i == 2 {
                 sums.extend([of_w[gate], of_r[gate]]);
             } else {
@@ -167,7 +169,7 @@ impl Inputs {
     }
 }
 
-/// Reorders the gates in weights to the order of the IR.
+/// Reorders the gates of weights from the order of ONNX to the order of the IR.
 fn reordered(b: &mut NodeBuilder, weights: Value, cell: &Cell) -> Result {
     if cell.gates.is_sorted() {
         return Ok(weights);

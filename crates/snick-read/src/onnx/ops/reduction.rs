@@ -8,7 +8,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
-/// The attributes that most reductions have.
+/// The attributes of most reductions.
 const AXES: &str = "axes keepdims noop_with_empty_axes";
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
@@ -48,7 +48,7 @@ fn axes(b: &mut NodeBuilder, data: Value) -> Result {
         None => b.optional(1),
     };
     match axes {
-        // As in OpenVINO, an empty list then means no axes, so the number of axes need not be known.
+        // An empty list then means no axes, as in OpenVINO, so the length of the list need not be known.
         Some(axes) if none_means_none => return Ok(axes),
         Some(axes) => match b.dims(axes) {
             Some(dims) if !dims.contains(&0) => return Ok(axes),
@@ -73,7 +73,7 @@ fn keeps(b: &NodeBuilder) -> Result<bool, OpError> {
 
 pub(super) fn reduce_value(b: &mut NodeBuilder, function: ReduceOp, x: Value, keep_dims: bool) -> Result {
     let axes = axes(b, x)?;
-    // The CPU plug-in fails if a reduction over no axes drops dims.
+    // If a reduction over no axes is to drop dims, OpenVINO's CPU plug-in fails.
     let keep_dims = keep_dims || is_empty(b, axes);
     b.add_op(ops::Reduce { function, keep_dims }, &[x, axes])
 }
@@ -89,7 +89,7 @@ fn extreme(b: &mut NodeBuilder, function: ReduceOp, of_booleans: ReduceOp) -> Re
     reduce(b, if boolean { of_booleans } else { function })
 }
 
-/// Subtracts the maximum first, so that the exponentials do not overflow.
+/// Adds a ReduceLogSumExp. Subtracts the maximum first, so that the exponentials do not overflow.
 fn log_sum_exp(b: &mut NodeBuilder) -> Result {
     let (x, keep_dims) = (b.input(0)?, keeps(b)?);
     let greatest = reduce_value(b, ReduceOp::Max, x, true)?;
@@ -112,7 +112,8 @@ fn log_sum_exp(b: &mut NodeBuilder) -> Result {
     b.ir_op("Squeeze", Attrs::new(), &[sum, axes])
 }
 
-/// Selects the first of equal elements. To select the last, the axis is reversed.
+/// Adds an ArgMax or ArgMin, which selects the first of equal elements. To select the last one, the axis is
+/// reversed.
 fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
     let (mut x, axis) = (b.input(0)?, b.int_attr("axis", 0)?);
     if let Some(mut dims) = b.dims(x) {
@@ -128,8 +129,8 @@ fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
             return b.constant(Tensor::zeros(ElementType::I64, &dims)?);
         }
     }
-    // In numpy, NaN is both the minimum and the maximum; in TopK, it is only the maximum. So the minimum of
-    // floats is computed as the maximum of their negatives.
+    // For numpy, NaN is both the minimum and the maximum; for TopK, it is only the maximum. The minimum of
+    // floats is therefore computed as the maximum of their negatives.
     let is_negated = mode == TopKMode::Min && b.element_type(x)?.is_float();
     let mode = if is_negated { TopKMode::Max } else { mode };
     if is_negated {
@@ -185,8 +186,8 @@ fn cumulative_product(b: &mut NodeBuilder) -> Result {
     let factors = b.select(takes_part, x, 1.0)?;
     let products = b.reduce_prod(factors, &[-1], false)?;
     let products = b.add_op(ops::Transpose, &[products, order])?;
-    // The result has the same shape as the data. Inference cannot derive this if the axis is unknown, so the
-    // reshape states it.
+    // The result has the same shape as the data. Inference cannot derive this if the axis is unknown, so a
+    // Reshape is added.
     let sizes = b.shape_of(whole)?;
     b.reshape_copying(products, sizes)
 }

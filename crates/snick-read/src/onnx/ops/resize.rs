@@ -1,7 +1,7 @@
 //! Resize and Upsample.
 //!
-//! The IR's Interpolate rounds sizes and ties differently, and skips axes whose size does not change. If the
-//! result could differ for data of some size, other layers are used instead.
+//! The Interpolate of the IR rounds sizes and ties differently, and skips axes whose size does not change. If
+//! the result could differ for data of some size, other layers are used instead.
 
 use snick_ir::ops::Round;
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize, ShapeCalculation};
@@ -24,7 +24,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Upsample", &[7, 9], upsample).attrs("mode scales"),
 ];
 
-/// How the sizes of the output are given, with an entry for each axis.
+/// The form in which the output sizes are given, with an entry for each axis.
 #[derive(Copy, Clone)]
 enum ResizeBy {
     Scales(Value),
@@ -44,7 +44,7 @@ fn upsample(b: &mut NodeBuilder) -> Result {
     first(b, scales)
 }
 
-/// Inputs: data, region of interest, scales, and sizes.
+/// Adds a Resize. Inputs: data, region of interest, scales, and sizes.
 fn resize(b: &mut NodeBuilder) -> Result {
     if b.since < 11 {
         let scales = b.input(1)?;
@@ -84,8 +84,9 @@ fn resize(b: &mut NodeBuilder) -> Result {
     resampled(b, axes.as_deref(), sizes, sampling)
 }
 
-/// Upsample and Resize-10. The specification has no formula for coordinates. Nearest mode rounds up along
-/// axes that shrink and down along axes that grow. If no size changes, ONNX Runtime copies the data.
+/// Adds an Upsample or Resize-10. Their specification gives no formula for coordinates. Here, nearest mode
+/// rounds up along axes that shrink and down along axes that grow. If no size changes, ONNX Runtime copies
+/// the data.
 fn first(b: &mut NodeBuilder, scales: Value) -> Result {
     let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
     let nearest = match known {
@@ -115,7 +116,7 @@ fn kernel(b: &NodeBuilder, nearest: Nearest) -> Result<ResizeKernel> {
 }
 
 fn sizes(b: &NodeBuilder) -> Result<ResizeBy> {
-    // An input that is an empty constant counts as omitted, too.
+    // An input that is an empty constant also counts as omitted.
     let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
     let (scales, sizes) = (given(2), given(3));
     let pick = b.choice(
@@ -185,8 +186,8 @@ fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampli
     b.convert(y, element_type)
 }
 
-/// Interpolates only over the axes that change, because in cubic mode the OpenVINO runtime resizes at most
-/// two listed axes.
+/// Interpolates only over the axes whose size changes, because in cubic mode the OpenVINO runtime resizes at
+/// most two listed axes.
 fn interpolate(
     b: &mut NodeBuilder,
     x: Value,
@@ -220,8 +221,8 @@ fn interpolate(
     b.add_op(Op::Interpolate(Box::new(op)), &inputs)
 }
 
-/// The Interpolate with the same result for data of any size, and its input of scales or sizes; `None` if no
-/// Interpolate has the same result.
+/// The Interpolate that has the same result for data of any size, and its input of scales or sizes. `None` if
+/// no Interpolate has the same result.
 fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option<(Interpolate, Value)> {
     let coordinates = match sampling.transformation {
         CoordinateTransformation::AlignCorners => Coordinates::AlignCorners,
@@ -236,7 +237,7 @@ fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option
         ResizeKernel::Linear => (Mode::LinearOnnx, Nearest::RoundPreferFloor),
         ResizeKernel::Cubic(_) => (Mode::Cubic, Nearest::RoundPreferFloor),
     };
-    // In nearest mode, there are no weights for `antialias` and `exclude_outside` to change.
+    // In nearest mode, `antialias` and `exclude_outside` have no effect, because there are no weights.
     if mode != Mode::Nearest && (sampling.antialias || sampling.exclude_outside) {
         return None;
     }
@@ -263,7 +264,7 @@ fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option
     }
 }
 
-/// Whether scales leave all sizes unchanged.
+/// Computes whether scales leave all sizes unchanged.
 fn no_size_changes(b: &mut NodeBuilder, x: Value, scales: Value) -> Result {
     let sizes = b.shape_of(x)?;
     let sizes = b.convert(sizes, ElementType::F32)?;

@@ -13,7 +13,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Unique", &[11], unique).attrs("axis sorted"),
 ];
 
-/// The elements or slices for which the condition holds, along an axis or in the flattened data.
+/// Selects the elements or slices for which the condition holds, along an axis or in the flattened data.
 fn compress(b: &mut NodeBuilder) -> Result {
     let (mut x, condition) = (b.input(0)?, b.input(1)?);
     let axis = match b.attrs.int("axis")? {
@@ -28,7 +28,8 @@ fn compress(b: &mut NodeBuilder) -> Result {
     b.gather(x, places, axis)
 }
 
-/// A tensor of zeros in which each element of the input is at the index from which it was pooled.
+/// The inverse of a max pool: a tensor of zeros in which each element of the input is at the index from which
+/// it was pooled.
 fn max_unpool(b: &mut NodeBuilder) -> Result {
     let (x, places) = (b.input(0)?, b.input(1)?);
     let kernel = b.ints_attr("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
@@ -94,8 +95,8 @@ fn tensor_scatter(b: &mut NodeBuilder) -> Result {
     b.scatter_elements(past, places, update, axis as i64)
 }
 
-/// Outputs: the distinct values, the index of the first occurrence of each, the index of the distinct value
-/// that each element equals, and the number of occurrences of each value.
+/// Adds a Unique. Returns the distinct values, the index of the first occurrence of each, the index of the
+/// distinct value that equals each element, and the number of occurrences of each distinct value.
 pub(super) fn unique(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let mut inputs = vec![b.input(0)?];
     if let Some(axis) = b.attrs.int("axis")? {

@@ -22,7 +22,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 
 fn expand(b: &mut NodeBuilder) -> Result {
     let (x, sizes) = (b.input(0)?, b.input(1)?);
-    // Broadcasting a scalar to an empty shape changes nothing, and the CPU plug-in cannot do it.
+    // Broadcasting a scalar to an empty shape changes nothing, and the CPU plug-in does not support it.
     if b.rank(x) == Ok(0) && b.dims(sizes).is_some_and(|dims| dims[..] == [0]) {
         return Ok(x);
     }
@@ -56,7 +56,7 @@ fn size(b: &mut NodeBuilder, shape: Value) -> Result {
     b.reduce_prod(shape, &[0], false)
 }
 
-/// A target size of 0 copies the size of the same axis, unless `allowzero` is set.
+/// Adds a Reshape. A target size of 0 copies the size of the same axis, unless `allowzero` is set.
 fn reshape(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let copies = !b.flag_attr("allowzero", false)?;
@@ -67,7 +67,7 @@ fn reshape(b: &mut NodeBuilder) -> Result {
     if copies { b.reshape_copying(x, target) } else { b.reshape_to(x, target) }
 }
 
-/// The sizes of the axes `start..end`; both bounds are clamped.
+/// The sizes of the axes `start..end`. Both bounds are clamped.
 fn shape(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let shape = b.shape_of(x)?;
@@ -75,7 +75,8 @@ fn shape(b: &mut NodeBuilder) -> Result {
     if start == 0 && end == i64::MAX { Ok(shape) } else { b.slice_range(shape, 0, start, end) }
 }
 
-/// The axes are an attribute before operator set 13, and an input later. Squeeze may omit them.
+/// Adds a Squeeze or Unsqueeze. The axes are an attribute before operator set 13, and an input later. Squeeze
+/// may omit them.
 fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
     let axes = match b.ints_attr("axes")?.filter(|_| b.since < 13) {
@@ -89,7 +90,7 @@ fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     b.ir_op(op_type, Attrs::new(), &inputs)
 }
 
-/// By default, the axes are reversed. In the IR, an empty list means the same.
+/// Adds a Transpose. By default, the axes are reversed; in the IR, an empty list means the same.
 fn transpose(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let order = b.ints_attr("perm")?.unwrap_or_default();

@@ -54,7 +54,8 @@ fn complex(b: &mut NodeBuilder, x: Value) -> Result {
     }
 }
 
-/// Inputs: the signal, the length to which it is cropped or padded, and since operator set 20 the axis.
+/// Adds a Fourier transform. Inputs: the signal, the length to which it is cropped or padded, and since
+/// operator set 20 the axis.
 fn dft(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let rank = i64::try_from(b.rank(x)?).unwrap_or(i64::MAX);
@@ -80,7 +81,7 @@ fn dft(b: &mut NodeBuilder) -> Result {
         inputs.push(b.reshape(length, &[1])?);
     }
     if inverse && onesided {
-        // The inverse of a one-sided spectrum is real; ONNX adds a last axis of size 1.
+        // The inverse of a one-sided spectrum is real. ONNX gives it a last axis of size 1.
         let y = b.ir_op("IRDFT", Attrs::new(), &inputs)?;
         return b.unsqueeze(y, &[-1]);
     }
@@ -98,14 +99,14 @@ fn one_side(b: &mut NodeBuilder, y: Value, axis: Value, rank: i64) -> Result {
     if b.tensor(axis).is_some() {
         return Ok(half);
     }
-    // The last axis contains real and imaginary parts, so it is not cut.
+    // The last axis contains the real and imaginary parts, so its size stays 2.
     let shape = b.shape_of(half)?;
     let (front, two) = (b.slice_range(shape, 0, 0, rank.saturating_sub(1))?, b.ints(&[2])?);
     let sizes = b.concat(0, &[front, two])?;
     b.reshape_to(half, sizes)
 }
 
-/// The transforms of windowed frames of a signal `[batch, length, 1 or 2]`.
+/// The Fourier transforms of windowed frames of a signal `[batch, length, 1 or 2]`.
 fn stft(b: &mut NodeBuilder) -> Result {
     let signal = b.input(0)?;
     let step = b.input(1)?;
@@ -136,9 +137,10 @@ fn stft(b: &mut NodeBuilder) -> Result {
     if b.flag_attr("onesided", true)? { one_side(b, y, axis, 4) } else { Ok(y) }
 }
 
-/// Triangular filters `[bins, triangles]`, whose centres are evenly spaced on the mel scale. Each triangle
-/// extends from the centre of the previous one to the centre of the next one. Inputs: number of triangles,
-/// length of the transform, sample rate, lower and upper edge.
+/// Triangular filters `[bins, triangles]` whose centres are evenly spaced on the mel scale. Each triangle
+/// extends from the centre of the previous triangle to the centre of the next one. Inputs: the number of
+/// triangles, the length of the transform, the sample rate, and the lower and upper edge of the frequency
+/// range.
 fn mel_weights(b: &mut NodeBuilder) -> Result {
     const REAL: ElementType = ElementType::F64;
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);

@@ -10,8 +10,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Split", &[2, 11, 13, 18], split).attrs("axis num_outputs split"),
 ];
 
-/// In the first version, starts, ends and axes are attributes; in later versions, they are inputs, as are
-/// steps.
+/// Adds a Slice. In the first version, starts, ends and axes are attributes. In later versions, they are
+/// inputs, and there is an input for steps.
 fn slice(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     if b.since < 10 {
@@ -43,8 +43,8 @@ fn ones(b: &mut NodeBuilder, vector: Value) -> Result {
     b.broadcast_to(one, shape)
 }
 
-/// Splits into equal parts, into parts of given sizes, or since operator set 18 into a given number of parts.
-/// In the last case, the last part may be smaller.
+/// Splits a value into equal parts, into parts of given sizes, or (since operator set 18) into a given number
+/// of parts, where the last part may be smaller.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (data, outputs) = (b.input(0)?, b.wanted.len());
     let axis = b.int_attr("axis", 0)?;
@@ -67,7 +67,7 @@ fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if b.since < 18 || dim.is_some_and(|dim| parts > 0 && dim % parts == 0) {
         return b.split(data, axis, parts);
     }
-    // The size of the parts is rounded up; the last part gets the rest.
+    // The size of the parts is rounded up; the last part contains the remaining elements.
     let shape = b.shape_of(data)?;
     let at = b.ints(&[axis])?;
     let dim = b.gather(shape, at, 0)?;

@@ -21,8 +21,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     ),
 ];
 
-/// The input position of each output pixel. It is `theta` times the homogeneous coordinates of the pixel,
-/// which are in -1..1.
+/// The input position of each output pixel: `theta` times the homogeneous coordinates of the pixel, which are
+/// in -1..1.
 fn affine_grid(b: &mut NodeBuilder) -> Result {
     let (theta, size) = (b.input(0)?, b.input(1)?);
     let spatial = match b.dims(size).as_deref() {
@@ -39,7 +39,8 @@ fn affine_grid(b: &mut NodeBuilder) -> Result {
         let size = b.slice_range(sizes, 0, axis, axis + 1)?;
         let count = b.count_to(size)?;
         let (count, size) = (b.convert(count, real)?, b.convert(size, real)?);
-        // Coordinates extend from edge to edge, or between the centres of the first and last pixel.
+        // Coordinates range from edge to edge, or from the centre of the first pixel to the centre of the
+        // last one.
         let (places, width) = if corners {
             (count, b.subtract(size, unit)?)
         } else {
@@ -66,7 +67,7 @@ fn affine_grid(b: &mut NodeBuilder) -> Result {
     b.reshape_to(grid, target)
 }
 
-/// Crops or pads on both sides. If the difference in size is odd, the smaller half comes first.
+/// Crops or pads on both sides. If the difference in size is odd, the smaller part comes first.
 fn center_crop_pad(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let axes = match b.ints_attr("axes")? {
@@ -111,7 +112,8 @@ fn window(b: &NodeBuilder, count: usize) -> Result<Attrs<'static>, OpError> {
     Ok(attrs.with("pads_begin", list(&begin)).with("pads_end", list(&end)))
 }
 
-/// Each column contains a block of the image. Adds the columns at the positions of their blocks.
+/// Adds a Col2Im. Each column contains a block of the image. The columns are added up at the positions of
+/// their blocks.
 fn columns_to_image(b: &mut NodeBuilder) -> Result {
     let (x, image, block) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let spatial = [image, block].into_iter().find_map(|sizes| b.dims(sizes)).and_then(|d| d.first().copied());
@@ -124,8 +126,8 @@ fn columns_to_image(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// Adds the columns with a transposed convolution, in which each filter has a 1 at a different position of
-/// the block.
+/// Adds up the columns with a transposed convolution. Each of its filters contains a 1 at a different
+/// position of the block.
 fn columns_by_convolution(
     b: &mut NodeBuilder,
     [x, image, block]: [Value; 3],
@@ -192,7 +194,8 @@ fn max_roi_pool(b: &mut NodeBuilder) -> Result {
     b.ir_op("ROIPooling", attrs.with("spatial_scale", b.float_attr("spatial_scale", 1.0)?), &inputs)
 }
 
-/// Outputs rows of batch, class and box. Without a minimum score, no box is dropped for its score.
+/// Adds a NonMaxSuppression, whose output rows contain batch, class and box. Without a minimum score, no box
+/// is dropped because of its score.
 fn non_max_suppression(b: &mut NodeBuilder) -> Result {
     let mut inputs = vec![b.input(0)?, b.input(1)?];
     let defaults =
@@ -203,8 +206,8 @@ fn non_max_suppression(b: &mut NodeBuilder) -> Result {
             None => b.scalar(element_type, default)?,
         });
     }
-    // ONNX drops boxes whose overlap exceeds the limit. The IR also drops boxes at the limit, so the limit is
-    // increased to the next larger number.
+    // ONNX drops boxes whose overlap exceeds the limit, whereas the IR also drops boxes whose overlap equals
+    // the limit. The limit is therefore raised to the next larger number.
     let limit = b.multiply(inputs[3], 1.0 + f64::from(f32::EPSILON))?;
     inputs[3] = b.add(limit, f64::from(f32::MIN_POSITIVE))?;
     let encoding = if b.flag_attr("center_point_box", false)? { "center" } else { "corner" };
@@ -222,7 +225,8 @@ fn roi_align(b: &mut NodeBuilder) -> Result {
         "output_half_pixel" => "asymmetric",
         _ => return Err(b.attrs.bad("coordinate_transformation_mode", "half_pixel or output_half_pixel")),
     };
-    // With `max`, ONNX selects the maximum weighted pixel, but the IR selects the maximum interpolated point.
+    // With `max`, ONNX selects the largest weighted pixel, whereas the IR selects the largest interpolated
+    // value.
     let mode = match b.text_attr("mode", "avg")? {
         "avg" => "avg",
         other => return Err(OpError::unsupported(format!("mode `{other}`"))),

@@ -134,8 +134,8 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
         None => None,
     };
     if sizes.is_some() {
-        // If an odd number of elements is cropped, the extra one is at the beginning, unless the node says
-        // otherwise.
+        // If the number of cropped elements is odd, the extra element is cropped at the beginning, unless the
+        // node says otherwise.
         sliding.auto_pad = match sliding.auto_pad {
             AutoPad::SameUpper => AutoPad::SameLower,
             _ => AutoPad::SameUpper,
@@ -163,8 +163,8 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     with_bias(b, y, bias, spatial + 2)
 }
 
-/// The padding that makes the output `stride` times as large as the input. The padding is 0 if the output
-/// would be smaller than that even without padding.
+/// The padding with which the output is `stride` times as large as the input. The padding is 0 if the output
+/// is smaller than this even without padding.
 fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
     let unknown = || OpError::unsupported("auto_pad with filters of unknown size");
     let too_large = || OpError::unsupported("a window of this size");
@@ -202,7 +202,7 @@ pub(super) fn average_pool_of(b: &mut NodeBuilder, x: Value) -> Result {
     b.ir_op("AvgPool", attrs, &[x])
 }
 
-/// The second output contains flat indices into the whole input tensor.
+/// Adds a max pool. The second output contains flat indices into the whole input tensor.
 pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
@@ -213,7 +213,7 @@ pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(outputs)
 }
 
-/// Converts indices that are row-major over the spatial axes to column-major indices.
+/// Converts row-major indices over the spatial axes to column-major indices.
 fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     let rank = b.rank(x)? as i64;
     let (shape, mut stride) = (b.shape_of(x)?, b.ints(&[1])?);
@@ -236,7 +236,7 @@ fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     Ok(sum)
 }
 
-/// The p-norm of each window. An average pool computes the mean of the powers, which is then multiplied by
+/// The p-norm of each window. An average pool computes the mean of the powers; the mean is then multiplied by
 /// the size of the window.
 fn norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;

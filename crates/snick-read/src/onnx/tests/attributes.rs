@@ -1,4 +1,4 @@
-//! Unknown and repeated attributes.
+//! Tests of unknown and repeated attributes.
 
 use snick_onnx as onnx;
 
@@ -13,8 +13,8 @@ fn unknown_operators_and_attributes_stay_opaque() {
     assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
 }
 
-/// Some operators depend on `axis` or `seed`, so these attributes cannot be ignored in general: an operator
-/// that does not define them is rejected.
+/// The attributes `axis` and `seed` matter to some operators, so they cannot be ignored in general. They are
+/// rejected for an operator that does not define them.
 #[test]
 fn attributes_of_other_operators_are_refused() {
     let refused = |operator: &str, name: &str| {
@@ -29,7 +29,7 @@ fn attributes_of_other_operators_are_refused() {
     }
 }
 
-/// It would be unclear which of two attributes with the same name is right, and the text form cannot
+/// It would be unclear which of two attributes with the same name is intended, and the text form cannot
 /// represent both.
 #[test]
 fn an_attribute_that_is_given_twice_is_refused() {

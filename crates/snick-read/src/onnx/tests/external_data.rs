@@ -1,4 +1,4 @@
-//! Tensors with external data.
+//! Tests of tensors with external data.
 
 use snick_ir::ops::Constant;
 use snick_ir::{Format, Op};

@@ -1,4 +1,4 @@
-//! Resize as layers of OpenVINO.
+//! Tests that Resize becomes suitable layers of OpenVINO.
 
 use snick_ir::Op;
 use snick_onnx as onnx;
@@ -22,8 +22,8 @@ fn resized_axes_count_from_the_front() {
     assert_eq!(graph.fact(axes).unwrap().ints().unwrap()[..], [1, 0]);
 }
 
-/// The index must be clamped with a Maximum before a Minimum. In the reverse order, the OpenVINO runtime
-/// folds it to a scalar if both bounds are equal.
+/// The index must be clamped by a Maximum first and then by a Minimum. In the reverse order, the OpenVINO
+/// runtime folds the index to a scalar if both bounds are equal.
 #[test]
 fn the_last_bound_of_a_nearest_element_is_the_size() {
     let mut resize = node("Resize", &["x", "", "", "sizes"], &["y"]);

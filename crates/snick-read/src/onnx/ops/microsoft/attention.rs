@@ -41,9 +41,9 @@ fn filtered(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: Element
     lowered(b, bias, seen, low, real)
 }
 
-/// The keys that a mask makes visible, broadcastable to `[batch, heads, queries, keys]`. The mask is 1 for
-/// each visible key, or for each visible pair of query and key. Alternatively, it contains the end of each
-/// sequence, optionally followed by the start of each sequence.
+/// The keys that a mask makes visible, in a shape that broadcasts to `[batch, heads, queries, keys]`. The
+/// mask contains 1 for each visible key, or for each visible pair of query and key. Alternatively, it
+/// contains the end of each sequence, optionally followed by the start of each sequence.
 fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Result {
     let rank = b.rank(mask)?;
     let mask = b.convert(mask, ElementType::I64)?;
@@ -53,7 +53,7 @@ fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Resul
             let (single, begin) = (b.ints(&[1])?, b.ints(&[0])?);
             let twice = b.add(batch, batch)?;
             let none = b.broadcast_to(zero, batch)?;
-            // If the mask has no starts, all sequences start at key 0.
+            // If the mask contains no starts, all sequences start at key 0.
             let padded = b.concat(0, &[mask, none])?;
             let ends = b.add_op(ops::Slice8, &[padded, begin, batch, single])?;
             let starts = b.add_op(ops::Slice8, &[padded, batch, twice, single])?;
@@ -72,8 +72,8 @@ fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Resul
     }
 }
 
-/// Attention whose queries, keys and values come from a single matrix multiplication. Past and present are
-/// pairs of keys and values.
+/// Attention whose queries, keys and values are computed by a single matrix multiplication. The past and
+/// present states contain pairs of keys and values.
 fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if b.optional(6).is_some() {
         return Err(OpError::unsupported("a shared buffer of past and present"));
@@ -83,8 +83,8 @@ fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     projected_attention(b, all)
 }
 
-/// Attention on integers. Inputs: data, weights, bias, the scales of data and weights, mask, their zero
-/// points, past.
+/// Attention on quantized integers. Inputs: data, weights, bias, the scales of data and weights, the mask,
+/// the zero points of data and weights, and the past.
 fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (factors, scales) = ([b.input(0)?, b.input(1)?], [b.input(3)?, b.input(4)?]);
     let zeros = [b.optional(6), b.optional(7)];
@@ -131,8 +131,8 @@ fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>
     Ok(vec![heads_together(b, y)?, present])
 }
 
-/// The bias to add to the scores: input 5, plus `mask_filter_value` for keys that are hidden by the mask. In
-/// `unidirectional` attention with `offset` past keys, keys after the query are hidden as well.
+/// The bias to add to the scores: input 5, plus `mask_filter_value` for keys that the mask hides. In
+/// `unidirectional` attention with `offset` past keys, keys after the query are hidden, too.
 fn whole_bias(
     b: &mut NodeBuilder,
     [q, k]: [Value; 2],
@@ -155,8 +155,7 @@ fn whole_bias(
     Ok(bias)
 }
 
-/// Attention with separate queries, keys and values. In inputs with four axes, the heads are already
-/// separate.
+/// Attention with separate queries, keys and values. The heads are already separate in inputs with four axes.
 fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let query = b.input(0)?;
     let (Some(key), Some(value)) = (b.optional(1), b.optional(2)) else {
@@ -200,7 +199,7 @@ fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![heads_together(b, y)?, k, v, stages[0]])
 }
 
-/// The positions `[batch, length]` of new queries. `last` is the number of keys of each sequence, minus one.
+/// The positions `[batch, length]` of new queries. `last` is the number of keys of each sequence minus one.
 fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     let last = b.convert(last, ElementType::I64)?;
     let (last, unit) = (b.reshape(last, &[-1, 1])?, b.int(1)?);
@@ -282,13 +281,13 @@ fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![heads_together(b, y)?, present_k, present_v])
 }
 
-/// The number of elements of a head that are rotated, given the table of cosines.
+/// The number of elements of a head that are rotated. It follows from the size of the table of cosines.
 fn table_reach(b: &NodeBuilder, table: Value) -> Result<i64, OpError> {
     let pairs = b.fixed_size(table, 1).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
     Ok(pairs.saturating_mul(2))
 }
 
-/// Positions are given for each token, or only for the first token.
+/// Adds a rotary embedding. Positions are given for each token, or only for the first token.
 fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     if b.float_attr("scale", 1.0)? != 1.0 || b.flag_attr("is_packed_batching", false)? {
         return Err(OpError::unsupported("scaling or packed batching"));

@@ -56,7 +56,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     })
     .attrs("auto_pad ceil_mode dilations kernel_shape pads strides"),
     one("Pad", &[1], |b| {
-        // The operator is the same as Pad in operator set 11 and later.
+        // This operator is equal to Pad in operator set 11 and later.
         b.since = 11;
         pad(b)
     })
@@ -77,7 +77,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     }),
 ];
 
-/// Applies an operator to images whose channels are last, with a transposition before and after it.
+/// Applies an operator that expects channels first to images whose channels are last. Adds a transposition
+/// before and after it.
 pub(super) fn channels_first_of(
     b: &mut NodeBuilder,
     x: Value,
@@ -153,7 +154,7 @@ fn fused_convolution(b: &mut NodeBuilder) -> Result {
     activated(b, y, [parameters.first().copied(), parameters.get(1).copied()])
 }
 
-/// Applies the activation that attribute `activation` names.
+/// Applies the activation that the attribute `activation` names.
 fn activated(b: &mut NodeBuilder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Result {
     let missing = || OpError::MissingAttribute { name: "activation_params" };
     match b.text_attr("activation", "")? {
@@ -174,7 +175,8 @@ fn activated(b: &mut NodeBuilder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> 
     }
 }
 
-/// By default, the channels are last. If attribute `activation` is 1, the result is passed to Swish.
+/// Adds a group normalisation. By default, the channels are last. If the attribute `activation` is 1, Swish
+/// is applied to the result.
 fn group_norm(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (gamma, beta) = (b.input(1)?, b.input(2)?);
@@ -190,8 +192,8 @@ fn group_norm(b: &mut NodeBuilder) -> Result {
     if b.flag_attr("activation", false)? { b.add_op(ops::Swish, &[y]) } else { Ok(y) }
 }
 
-/// Outputs: the normalised sum, the mean, the inverse standard deviation, and the sum itself. The mean
-/// and the deviation of the simplified operator are not supported.
+/// Normalises the sum of the inputs. Returns the normalised sum, the mean, the inverse standard deviation,
+/// and the sum itself. For the simplified operator, the mean and the deviation are not supported.
 fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value>> {
     let (scale, at) = (b.input(2)?, if simplified { 3 } else { 4 });
     let parts: Vec<Value> =

@@ -1,4 +1,4 @@
-//! The operators of ONNX Runtime in domain com.microsoft, which occur in models that ONNX Runtime optimised.
+//! The operators of the domain com.microsoft, which occur in models that ONNX Runtime has optimised.
 
 mod attention;
 mod fused;

@@ -1,4 +1,5 @@
-//! Operators on quantized values, which dequantize, compute in floats and quantize again.
+//! Operators on quantized values. They are converted to layers that dequantize, compute in floats, and
+//! quantize again.
 
 use std::sync::Arc;
 
@@ -66,7 +67,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("axes keepdims"),
     one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.sigmoid(x))),
     one("QLinearSoftmax", &[1], |b| {
-        // Attribute `opset` selects the operator set whose definition of Softmax applies.
+        // The attribute `opset` selects the operator set whose definition of Softmax applies.
         b.since = b.required_int("opset")?;
         single(b, |b, x| softmax_of(b, x, false))
     })
@@ -87,7 +88,8 @@ fn with_bias(b: &mut NodeBuilder, y: Value, input: usize) -> Result {
     }
 }
 
-/// Inputs: `x`, its scale and zero point, then scale and zero point of the result.
+/// Computes a function of one quantized value. Inputs: `x`, its scale and zero point, and the scale and zero
+/// point of the result.
 fn single(b: &mut NodeBuilder, compute: impl Fn(&mut NodeBuilder, Value) -> Result) -> Result {
     let x = b.input(0)?;
     let target = b.element_type(x)?;
@@ -96,7 +98,8 @@ fn single(b: &mut NodeBuilder, compute: impl Fn(&mut NodeBuilder, Value) -> Resu
     Code::read(b, 3, 4)?.encode(b, real, target)
 }
 
-/// Inputs: `x` and `y`, each with scale and zero point, then scale and zero point of the result.
+/// Computes a binary op on quantized values. Inputs: `x` and `y`, each with its scale and zero point, and the
+/// scale and zero point of the result.
 fn pairwise(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     let (x, y) = (b.input(0)?, b.input(3)?);
     let target = b.element_type(x)?;
@@ -106,7 +109,8 @@ fn pairwise(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     Code::read(b, 6, 7)?.encode(b, real, target)
 }
 
-/// Inputs: scale and zero point of the result, then values, each with scale and zero point.
+/// Concatenates quantized values. Inputs: the scale and zero point of the result, then each value with its
+/// scale and zero point.
 fn concat(b: &mut NodeBuilder) -> Result {
     let axis = b.required_int("axis")?;
     let target = b.input(1)?;
@@ -120,15 +124,15 @@ fn concat(b: &mut NodeBuilder) -> Result {
     Code::read(b, 0, 1)?.encode(b, real, target)
 }
 
-/// If the node has no scale for the result, the result stays float.
+/// Adds a quantized Gemm. If the node has no scale for the result, the result is not quantized.
 fn quantized_gemm(b: &mut NodeBuilder) -> Result {
     let (x, y, bias) = (b.input(0)?, b.input(3)?, b.optional(6));
     let target = b.element_type(x)?;
     let x = Code::read(b, 1, 2)?.decode(b, x)?;
     let scale = Code::read(b, 4, 5)?;
     let (transpose_a, transpose_b) = (b.flag_attr("transA", false)?, b.flag_attr("transB", false)?);
-    // With `transB`, the rows of `y` are the columns of the result, so a vector with one number for each
-    // column needs a second axis to broadcast to `y`.
+    // With `transB`, the columns of the result are the rows of `y`. A vector with one number for each column
+    // then needs a second axis to broadcast to `y`.
     let lay = |b: &mut NodeBuilder, value: Value| {
         if transpose_b && b.rank(value)? == 1 { b.unsqueeze(value, &[-1]) } else { Ok(value) }
     };
@@ -191,7 +195,7 @@ fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Res
     b.convert(packed, ElementType::U8)
 }
 
-/// Gathers rows of a table of 2-, 4- or 8-bit integers, with a scale for each block of a row. By default, the
+/// Gathers rows of a table of 2-, 4- or 8-bit integers with one scale for each block of a row. The default
 /// zero point is half the range.
 fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let (table, indices, scales) = (b.input(0)?, b.input(1)?, b.input(2)?);
@@ -224,7 +228,7 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let rank = b.rank(values)?;
     let mut form = vec![0; rank.saturating_sub(1)];
     form.extend([blocks, -1]);
-    // A row whose last block is shorter is not supported.
+    // Rows whose last block is shorter are not supported.
     if dims.last().map(|&last| last.saturating_mul(per_byte) as i64) != Some(blocks.saturating_mul(block)) {
         return Err(OpError::unsupported("blocks that do not fill the rows"));
     }
@@ -254,7 +258,7 @@ fn half_range(b: &mut NodeBuilder, real: ElementType, bits: i64) -> Result {
 }
 
 /// A matrix multiplication by weights `[N, blocks, bytes]` of 2, 4 or 8 bits. Each block has a scale and a
-/// zero point, which is half the range by default.
+/// zero point. The default zero point is half the range.
 fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
     if b.optional(4).is_some() {
         return Err(OpError::unsupported("an index of groups"));

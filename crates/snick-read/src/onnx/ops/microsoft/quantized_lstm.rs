@@ -1,5 +1,5 @@
-//! ONNX Runtime's LSTM with 8-bit weights. Before multiplying by the weights, it quantizes the data, and in
-//! each step the state, to 8 bits.
+//! ONNX Runtime's LSTM with 8-bit weights. It quantizes the data, and in each step the state, to 8 bits
+//! before multiplying them by the weights.
 
 use snick_ir::{OpError, Value};
 
@@ -30,7 +30,7 @@ impl Weights {
         Ok(Self { integers: part(weights)?, scale: part(scale)?, zero_point: part(scale + 1)? })
     }
 
-    /// The product of `x` and the weights, where `x` is quantized to 8 bits first.
+    /// Quantizes `x` to 8 bits and multiplies it by the weights.
     fn times(&self, b: &mut NodeBuilder, x: Value) -> Result {
         let (x, code) = dynamically(b, x)?;
         let zeros = [code.zero_point, Some(self.zero_point)];
@@ -38,8 +38,8 @@ impl Weights {
     }
 }
 
-/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, initial states, peepholes, then scales and zero
-/// points of W and R. Outputs: H of all steps, and the final states.
+/// Adds a quantized LSTM. Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, initial states, peepholes,
+/// and the scales and zero points of W and R. Outputs: H of all steps, and the final states.
 fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let directions = b.choice::<&[bool]>(
         "direction",
