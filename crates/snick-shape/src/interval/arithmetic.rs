@@ -59,7 +59,8 @@ fn over_nonzero(divisor: Interval, op: impl Fn(Interval) -> Interval) -> Interva
     }
 }
 
-// These are named methods instead of `std::ops` traits, because nobody expects `+` to saturate to infinity.
+// These are named methods instead of `std::ops` traits, because a reader would not expect `+` to saturate
+// to infinity.
 #[allow(clippy::should_implement_trait)]
 impl Interval {
     /// `-self`.

@@ -69,7 +69,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
             if node.loc().line > 0 {
                 layers.entry(node.name()).or_default().push(node);
             }
-            // The tensor names of a Result repeat those of the value that it returns.
+            // A Result has the same tensor names as the value that it returns.
             if !matches!(node.op(), Op::Result(_)) {
                 tensor_names(node).into_iter().for_each(|name| tensors.entry(name).or_default().push(node));
             }

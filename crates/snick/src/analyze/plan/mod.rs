@@ -235,7 +235,7 @@ impl Model {
     /// are arguments of the module, as in [`Model::save_stablehlo`].
     ///
     /// Without a mesh, tries all meshes of this many devices. Of those that fit in the memory, proposes the
-    /// mesh that sends the fewest bytes; if several send equally many, the one that needs the least memory.
+    /// mesh that sends the fewest bytes; if several send equally many, the mesh that needs the least memory.
     /// If none fits, proposes the mesh that needs the least memory.
     ///
     /// # Errors
