@@ -182,9 +182,7 @@ fn a_size_from_a_shape_subgraph_is_followed_through_its_values() {
     try --shape "x[N=..1024,6]"
         y becomes f32[2*N,3]
 
-    y axis 1 = 3
-
-    3  Const three, element 0  (10:9)  constant
+    y axis 1 = 3  Const three, element 0  (10:9)  constant
     "#);
 }
 

@@ -87,3 +87,55 @@ fn is_like_verb(path: &Path) -> bool {
     let verbs: Vec<String> = command().get_subcommands().map(|verb| verb.get_name().to_string()).collect();
     nearest_name(name.trim_matches('.'), verbs.iter().map(String::as_str), 1).is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Splits a command like a shell, without the redirection at its end.
+    fn words(line: &str) -> Vec<OsString> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for letter in line.chars() {
+            match (letter, quote) {
+                ('"' | '\'', None) => quote = Some(letter),
+                (_, Some(open)) if letter == open => quote = None,
+                (' ', None) => words.push(String::new()),
+                _ => words.iter_mut().last().unwrap().push(letter),
+            }
+        }
+        words.into_iter().take_while(|word| word != ">").map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_help_of_every_verb_ends_with_examples_that_parse() {
+        let mut command = command();
+        command.build();
+        let verbs: Vec<&Command> =
+            command.get_subcommands().filter(|verb| verb.get_name() != "help").collect();
+        assert_eq!(verbs.len(), 17);
+        for verb in verbs {
+            let ending = verb.get_after_help().unwrap().to_string();
+            assert!(ending.contains("Exit codes:\n  0  success\n"), "{ending}");
+            assert!(ending.lines().all(|line| line.len() <= 100), "{ending}");
+            let examples: Vec<&str> = ending
+                .lines()
+                .filter_map(|line| line.strip_prefix("  "))
+                .filter(|line| line.starts_with("snick"))
+                .collect();
+            assert_eq!(examples.len(), 2, "{ending}");
+            for example in examples {
+                let error = parse(&words(example)).err();
+                assert!(error.is_none(), "{example}: {}", error.unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn only_check_offers_the_formats_for_other_programs() {
+        for (verb, offers) in [("check", true), ("infer", false)] {
+            let args: Vec<OsString> =
+                ["snick", verb, "m.xml", "--format", "sarif"].map(OsString::from).into();
+            assert_eq!(parse(&args).is_ok(), offers, "{verb}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! A line `$ COMMAND` is run in a shell, in a folder that contains `models` and `docs`. All commands of a
 //! page share this folder. A line `...` matches any number of lines. In a block marked `console,times`,
-//! numbers are not compared. The text between `<!-- output: COMMAND -->` and `<!-- /output -->` must be the
+//! numbers are not compared; in a block marked `console,fails`, every command must fail. The text between `<!-- output: COMMAND -->` and `<!-- /output -->` must be the
 //! output of the command. `INSTA_UPDATE=always` rewrites the pages.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
@@ -123,7 +123,8 @@ fn rerun(page: &Path, text: &str, problems: &mut Vec<String>) -> String {
             let (printed, now) = scratch.run(command, code);
             code = now;
             let is_asked = examples.get(at + 1).is_some_and(|next| next.command == "echo $?");
-            if code != 0 && !is_asked {
+            let fails = info == ",fails";
+            if (code != 0) != fails && !is_asked {
                 problems.push(format!("{}: `{command}` exits {code}:\n{printed}", page.display()));
             }
             let wanted = abridged(&printed, shown);

@@ -1,5 +1,7 @@
 //! A model, and the operations on it.
 
+mod conversion;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,7 +9,6 @@ use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, Located};
 use snick_pass::states::State;
 use snick_pass::{Pass, Report, RewriteOptions};
-use snick_read::Read;
 
 use crate::{Error, InferOptions, Inference, inputs};
 
@@ -35,28 +36,6 @@ pub struct Model {
     missing: Vec<PathBuf>,
     files: Vec<PathBuf>,
     optional_inputs: Vec<String>,
-}
-
-impl From<Read> for Model {
-    fn from(Read { graph, errors, notes, missing, files, optional_inputs }: Read) -> Self {
-        let not_found =
-            |path: &PathBuf| format!("{}: not found; shapes are inferred without weights", path.display());
-        let notes = missing.iter().map(not_found).chain(notes).collect();
-        Self { graph: graph.into(), errors, notes, missing, files, optional_inputs }
-    }
-}
-
-impl From<Graph> for Model {
-    fn from(graph: Graph) -> Self {
-        Self {
-            graph: graph.into(),
-            errors: Vec::new(),
-            notes: Vec::new(),
-            missing: Vec::new(),
-            files: Vec::new(),
-            optional_inputs: Vec::new(),
-        }
-    }
 }
 
 impl AsRef<Graph> for Model {

@@ -5,16 +5,13 @@ use std::path::Path;
 
 use snick_ir::{edit_distance, text::Escaped};
 
-use super::outcome::Failure;
-
-/// The failure to read a file or folder. If it does not exist, suggests a similar name in the same folder.
-pub fn cannot_read(path: &Path, error: &io::Error) -> Failure {
-    let shown = path.display().to_string();
+/// The message for a file or folder that cannot be read. If it does not exist, suggests a similar name in the
+/// same folder.
+pub fn cannot_read(path: &Path, error: &io::Error) -> String {
+    let shown = path.display();
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            Failure::usage(format!("{shown}: no such file or folder{}", suggestion(path)))
-        }
-        _ => Failure::usage(format!("cannot read {shown}: {error}")),
+        io::ErrorKind::NotFound => format!("{shown}: no such file or folder{}", suggestion(path)),
+        _ => format!("cannot read {shown}: {error}"),
     }
 }
 

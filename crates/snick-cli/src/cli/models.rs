@@ -17,7 +17,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut models = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
+            fs::metadata(path).map_err(|error| Failure::usage(cannot_read(path, &error)))?;
             models.push(path.clone());
             continue;
         }
@@ -42,7 +42,7 @@ fn models_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut models = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        let cannot = |error| cannot_read(&folder, &error);
+        let cannot = |error| Failure::usage(cannot_read(&folder, &error));
         for entry in fs::read_dir(&folder).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let path = entry.path();

@@ -86,7 +86,9 @@ impl From<snick::Error> for Failure {
     fn from(error: snick::Error) -> Self {
         match error {
             snick::Error::Invalid { diagnostics } => Self::Layers(diagnostics),
-            snick::Error::Read(snick::ReadError::Io { path, error }) => cannot_read(&path, &error),
+            snick::Error::Read(snick::ReadError::Io { path, error }) => {
+                Self::Usage(cannot_read(&path, &error))
+            }
             error @ snick::Error::Limit { .. } => Self::Limit(error.to_string()),
             error => Self::Usage(error.with_causes()),
         }
@@ -95,6 +97,10 @@ impl From<snick::Error> for Failure {
 
 impl From<UnreadableFile> for Failure {
     fn from(error: UnreadableFile) -> Self {
-        if error.is_limit() { Self::Limit(error.to_string()) } else { Self::usage(error) }
+        match error.as_io() {
+            _ if error.is_limit() => Self::Limit(error.to_string()),
+            Some((path, cause)) => Self::Usage(cannot_read(path, cause)),
+            None => Self::usage(error),
+        }
     }
 }

@@ -55,6 +55,14 @@ impl UnreadableFile {
         Self { path: path.to_path_buf(), array: array.to_string(), error: error.into() }
     }
 
+    /// The path and the error of the system, if the file cannot be opened or read.
+    pub fn as_io(&self) -> Option<(&Path, &std::io::Error)> {
+        match &self.error {
+            NpzError::Io(error) => Some((&self.path, error)),
+            _ => None,
+        }
+    }
+
     /// Whether the error is that reading would exceed the memory limit.
     pub fn is_limit(&self) -> bool {
         matches!(self.error, NpzError::Memory { .. } | NpzError::Tensor(TensorError::OutOfMemory { .. }))

@@ -32,7 +32,7 @@ use crate::cli::{json, model, quantity};
 #[derive(Args)]
 #[command(after_help = help::ending(
     [
-        ("snick model.xml", "What the model takes, computes and costs"),
+        ("snick inspect model.xml", "What the model takes, computes and costs"),
         (r#"snick inspect models/ --shape "[1,3,N,N]""#, "One line for each model of a folder, with other input shapes"),
     ],
     "inference finds an error"

@@ -32,8 +32,7 @@ op_family! {
     Multiply: "Multiply", [1] => BinaryOp::Mul;
     /// The quotient of two inputs. Integers are rounded down, or towards zero if `m_pythondiv` is false.
     Divide: "Divide", [1] => BinaryOp::FloorDiv;
-    /// The quotient of two inputs, with integers rounded towards zero: Divide with `m_pythondiv` set to
-    /// false.
+    /// The quotient of two inputs. Integers are rounded down, or towards zero if `m_pythondiv` is false.
     TruncatedDivide: "Divide", [1] => BinaryOp::Div;
     /// The larger of two inputs.
     Maximum: "Maximum", [1] => BinaryOp::Max;

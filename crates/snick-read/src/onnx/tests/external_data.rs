@@ -35,7 +35,7 @@ fn files_beside_the_model_are_checked() {
     assert!(outside(&[("location", "data"), ("offset", "18446744073709551615")]).contains("truncated?"));
     assert!(outside(&[("location", "data"), ("length", "4")]).contains("number of bytes"));
     assert!(outside(&[("location", "data"), ("offset", "-1")]).contains("a number of bytes"));
-    assert!(outside(&[("location", "nowhere")]).contains("its file `nowhere`"));
+    assert_eq!(outside(&[("location", "nowhere")]), "", "a missing file is not an error of the layer");
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/etc/passwd", folder.join("link")).unwrap();
