@@ -195,11 +195,28 @@ fn model_in(folder: &Path) -> Result<PathBuf, Error> {
     models.sort();
     let message = match models.as_slice() {
         [model] => return Ok(model.clone()),
-        [] => "the folder contains no model".to_string(),
+        [] => without_model(folder),
         [first, ..] => {
             let first = first.file_name().unwrap_or_default().to_string_lossy();
             format!("the folder contains {} models, including {first}; name one", models.len())
         }
     };
     Err(Error::Folder { path: folder.to_path_buf(), message })
+}
+
+/// Describes a folder without a model.
+fn without_model(folder: &Path) -> String {
+    if folder.join("saved_model.pb").is_file() {
+        return "this is a TensorFlow SavedModel; write an OpenVINO IR with `ovc FOLDER` from the Python package \
+                openvino"
+            .to_string();
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let first = entries.map(|entry| entry.path()).filter(|path| model_of_folder(path).is_some()).min();
+    match first {
+        Some(inner) => {
+            format!("the folder contains no model, only folders with models, such as {}", inner.display())
+        }
+        None => "the folder contains no model".to_string(),
+    }
 }

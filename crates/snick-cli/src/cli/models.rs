@@ -23,7 +23,8 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
         let found = models_in(path)?;
         if found.is_empty() {
-            return Err(Failure::usage(format!("{}: the folder contains no model", path.display())));
+            // Fails, and says what the folder contains instead.
+            snick::load(path)?;
         }
         models.extend(found);
     }

@@ -1,6 +1,7 @@
 //! `snick man`: manual pages.
 
 use clap::{Args, CommandFactory};
+use snick_ir::did_you_mean;
 
 use crate::Snick;
 use crate::cli::console::{Console, Failure, Outcome};
@@ -28,7 +29,8 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let page = match &options.verb {
         None => command,
         Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| {
-            Failure::usage(format!("no verb is called {verb:?}; `snick --help` lists them"))
+            let hint = did_you_mean(verb, command.get_subcommands().map(clap::Command::get_name));
+            Failure::usage(format!("no verb `{verb}`{hint}"))
         })?,
     };
     let title = page.get_bin_name().unwrap_or_default().replace(' ', "-");
