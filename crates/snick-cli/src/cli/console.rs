@@ -167,10 +167,10 @@ impl Console {
         let mut text = format!("{}{}{}", error.place(), self.paint(ERROR, "error: "), error.headline());
         if error.origins.iter().all(|origin| origin.op.is_empty()) {
             text += &error.inputs_in_parentheses();
-            return self.diagnose(&format!("{text}\n"));
+            return self.diagnose(&self.folded(format!("{text}\n")));
         }
         let notes: String = error.origins.iter().map(|origin| self.origin(&error.file, origin)).collect();
-        self.diagnose(&format!("{text}\n{notes}"));
+        self.diagnose(&self.folded(format!("{text}\n{notes}")));
     }
 
     /// A line about an input of a layer that failed. It starts with a location, so that editors and terminals
@@ -212,7 +212,13 @@ impl Console {
         if self.error_format == ErrorFormat::Json {
             return self.diagnose(&json::line(&Message { severity, message }));
         }
-        self.diagnose(&format!("{}{}\n", self.paint(color, &format!("{severity}: ")), Escaped(message)));
+        let text = format!("{}{}\n", self.paint(color, &format!("{severity}: ")), Escaped(message));
+        self.diagnose(&self.folded(text));
+    }
+
+    /// Breaks long lines of diagnostics that go to the same terminal as the results.
+    fn folded(&self, text: String) -> String {
+        if io::stderr().is_terminal() { self.layout.fold(&text).into_owned() } else { text }
     }
 
     fn paint(&self, color: &str, text: &str) -> String {
