@@ -173,11 +173,13 @@ impl Moe {
         };
         match self.expert_type {
             ExpertType::Gemm3Swiglu => {
-                let (gate, up, down) = if weights.len() == 3 { (0, 1, 2) } else { (0, 2, 4) };
+                if weights.len() > 3 {
+                    return Err(OpError::unsupported("gemm3_swiglu with more inputs than three weights"));
+                }
                 let beta = if self.expert_beta == 0. { 1. } else { self.expert_beta };
-                let gate = UnaryOp::Swish { beta }.apply(&kernels::matmul(x, &of(gate)?, false, true)?)?;
-                let up = kernels::matmul(x, &of(up)?, false, true)?;
-                Ok(kernels::matmul(&BinaryOp::Mul.apply(&gate, &up)?, &of(down)?, false, true)?)
+                let gate = UnaryOp::Swish { beta }.apply(&kernels::matmul(x, &of(0)?, false, true)?)?;
+                let up = kernels::matmul(x, &of(1)?, false, true)?;
+                Ok(kernels::matmul(&BinaryOp::Mul.apply(&gate, &up)?, &of(2)?, false, true)?)
             }
             ExpertType::Gemm2BiasSwigluClamp => {
                 let (first, second) = (of(0)?, of(2)?);
@@ -187,7 +189,14 @@ impl Moe {
                 let both = BinaryOp::Add.apply(&kernels::matmul(x, &first, false, !is_plain)?, &of(1)?)?;
                 let half = both.dims()[1] / 2;
                 let absent = || OpError::unsupported("expert_alpha and expert_beta without gate_idx");
-                let gate_at = self.gate_idx.ok_or_else(absent)?.min(1);
+                let gate_at = self.gate_idx.ok_or_else(absent)?;
+                if gate_at > 1 {
+                    return Err(OpError::out_of_range(
+                        "gate_idx",
+                        i64::try_from(gate_at).unwrap_or(i64::MAX),
+                        "0 or 1",
+                    ));
+                }
                 let (gate, up) = (both.slice(1, gate_at, half, 2)?, both.slice(1, 1 - gate_at, half, 2)?);
                 let number = |number: f64| Tensor::scalar(number).cast(ElementType::F32);
                 let (least, most) = (number(-self.expert_alpha)?, number(self.expert_alpha)?);
@@ -267,6 +276,11 @@ mod tests {
             let out = out[0].to_f32_vec().unwrap();
             assert!(out.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{out:?}");
         }
+        // Biases, which a run would have to add.
+        let mut biased = inputs(tensor(&[2, 1], &[0.5, 0.25]));
+        biased.insert(4, tensor(&[2, 1, 1], &[5., 5.]));
+        let error = moe(ExpertType::Gemm3Swiglu).eval(&biased).unwrap_err();
+        assert!(error.to_string().contains("more inputs than three weights"), "{error}");
         let odd = inputs(tensor(&[3, 1], &[0.; 3]));
         let error = moe(ExpertType::Gemm3Swiglu).eval(&odd).unwrap_err();
         assert!(error.to_string().contains("routing weights"), "{error}");
