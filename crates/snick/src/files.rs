@@ -15,14 +15,36 @@ pub trait Sink: Write + Seek {}
 
 impl<T: Write + Seek> Sink for T {}
 
+/// A file that was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct WrittenFile {
+    /// Its path, as requested.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The version of its format, such as `IR v11` or `opset 21`.
+    pub version: Option<String>,
+}
+
+impl WrittenFile {
+    fn new(path: &Path, bytes: u64) -> Self {
+        Self { path: path.to_path_buf(), bytes, version: None }
+    }
+}
+
 /// Writes a file; see [`OutputFiles`].
 ///
 /// # Errors
 /// [`Error::Io`].
-pub fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
+pub fn write_file(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
+) -> Result<WrittenFile, Error> {
     let mut files = OutputFiles::new();
-    files.add(path, fill)?;
-    files.commit()
+    let bytes = files.stage(path, fill).map_err(|error| Error::io(path, error))?;
+    files.commit()?;
+    Ok(WrittenFile::new(path, bytes))
 }
 
 /// Files that are written together. The content of each file goes to a temporary file in the same folder, and
@@ -51,6 +73,7 @@ pub fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()
 #[must_use = "files are written by `commit`"]
 pub struct OutputFiles {
     staged: Vec<Staged>,
+    added: Vec<WrittenFile>,
 }
 
 /// A file whose content is complete but that is not in place yet.
@@ -79,10 +102,13 @@ impl OutputFiles {
         path: &Path,
         fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
     ) -> Result<(), Error> {
-        self.stage(path, fill).map_err(|error| Error::io(path, error))
+        let bytes = self.stage(path, fill).map_err(|error| Error::io(path, error))?;
+        self.added.push(WrittenFile::new(path, bytes));
+        Ok(())
     }
 
-    fn stage(&mut self, path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
+    /// Returns the size of the file.
+    fn stage(&mut self, path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> io::Result<u64> {
         let target = follow_links(path)?;
         let old = match fs::metadata(&target) {
             Ok(old) => Some(old),
@@ -94,8 +120,10 @@ impl OutputFiles {
             Some(old) if !old.is_file() => {
                 let mut bytes = Cursor::new(Vec::new());
                 fill(&mut bytes)?;
-                self.staged.push(Staged::Stream { bytes: bytes.into_inner(), target });
-                return Ok(());
+                let bytes = bytes.into_inner();
+                let size = bytes.len() as u64;
+                self.staged.push(Staged::Stream { bytes, target });
+                return Ok(size);
             }
             Some(old) if old.permissions().readonly() => {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
@@ -109,14 +137,15 @@ impl OutputFiles {
         }
         let mut file = BufWriter::new(file);
         fill(&mut file)?;
-        file.flush()
+        file.flush()?;
+        Ok(file.get_ref().metadata()?.len())
     }
 
-    /// Puts all files in place, in the order in which they were added.
+    /// Puts all files in place, in the order in which they were added, and returns them.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn commit(mut self) -> Result<(), Error> {
+    pub fn commit(mut self) -> Result<Vec<WrittenFile>, Error> {
         for staged in &mut self.staged {
             let (target, done) = match staged {
                 Staged::Regular { temporary, target } => (&*target, fs::rename(temporary, &*target)),
@@ -128,7 +157,7 @@ impl OutputFiles {
             };
             done.map_err(|error| Error::io(target, error))?;
         }
-        Ok(())
+        Ok(std::mem::take(&mut self.added))
     }
 }
 
@@ -157,6 +186,9 @@ pub(crate) trait Files {
 
     /// Adds a file with the content that `fill` writes.
     fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error>;
+
+    /// Sets the version of the format of the file that was added last.
+    fn set_version(&mut self, _version: String) {}
 }
 
 impl Files for OutputFiles {
@@ -168,6 +200,12 @@ impl Files for OutputFiles {
 
     fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
         self.add(path, fill)
+    }
+
+    fn set_version(&mut self, version: String) {
+        if let Some(file) = self.added.last_mut() {
+            file.version = Some(version);
+        }
     }
 }
 

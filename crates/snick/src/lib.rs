@@ -93,7 +93,7 @@ pub use analyze::{
 pub use analyze::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer, Unplanned};
 pub use error::Error;
 #[cfg(feature = "emit")]
-pub use files::{OutputFiles, Sink, write_file};
+pub use files::{OutputFiles, Sink, WrittenFile, write_file};
 pub use inference::{InferOptions, Inference};
 pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};

@@ -341,7 +341,7 @@ impl Model {
 impl Model {
     /// Writes the inferred model in the [`Format`](crate::Format) of the file extension. In OpenVINO IR and
     /// text form, large constants go to a `.bin` next to the model. A DirectML description can only contain
-    /// slices, so the model must be canonical.
+    /// slices, so the model must be canonical. Returns the written files, with the model last.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -349,7 +349,8 @@ impl Model {
     /// let mut model = snick::parse(text)?;
     /// model.infer().into_result()?;
     /// # let out = std::env::temp_dir().join(format!("snick-doctest-{}.xml", std::process::id()));
-    /// model.save(&out)?;
+    /// let files = model.save(&out)?;
+    /// assert_eq!(files[1].version.as_deref(), Some("IR v11"));
     /// assert_eq!(snick::load(&out)?.graph().len(), 3);
     /// # std::fs::remove_file(&out).and_then(|()| std::fs::remove_file(out.with_extension("bin"))).unwrap();
     /// # Ok::<(), snick::Error>(())
@@ -358,7 +359,7 @@ impl Model {
     /// # Errors
     /// [`Error::Invalid`] if the format cannot express the model, [`Error::Target`] for an unknown extension,
     /// [`Error::Io`].
-    pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+    pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<Vec<crate::WrittenFile>, Error> {
         self.save_with(path, crate::SaveOptions::default())
     }
 
@@ -370,7 +371,7 @@ impl Model {
         &self,
         path: impl AsRef<std::path::Path>,
         options: crate::SaveOptions,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<crate::WrittenFile>, Error> {
         crate::save::save(&self.graph, path.as_ref(), options)
     }
 
@@ -410,7 +411,7 @@ impl Model {
     /// - `manifest.json`: for each such argument, the file and the location of its bytes
     /// - `folded.bin`: constants that folding computed
     ///
-    /// Weights stay in the files of the model.
+    /// Weights stay in the files of the model. Returns the written files, with the module last.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,2\"}\n  \
@@ -434,7 +435,7 @@ impl Model {
         &self,
         folder: impl AsRef<std::path::Path>,
         options: &crate::StableHloOptions,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<crate::WrittenFile>, Error> {
         crate::stablehlo_folder::save(&self.graph, folder.as_ref(), options)
     }
 
@@ -462,7 +463,7 @@ impl Model {
         &self,
         path: impl AsRef<std::path::Path>,
         options: &crate::PictureOptions,
-    ) -> Result<(), Error> {
+    ) -> Result<crate::WrittenFile, Error> {
         crate::save::save_picture(&self.graph, path.as_ref(), options)
     }
 }

@@ -10,7 +10,7 @@ use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 use snick_ir::{Format, Graph};
 
 use crate::Error;
-use crate::files::{Files, MemoryFiles, OutputFiles};
+use crate::files::{Files, MemoryFiles, OutputFiles, WrittenFile};
 
 /// Options for saving. Each applies to one format.
 ///
@@ -76,8 +76,9 @@ impl SaveOptions {
     }
 }
 
-/// Writes the graph in the format of the file extension. Either all files are written or none.
-pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
+/// Writes the graph in the format of the file extension, and returns the files. Either all files are written
+/// or none.
+pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<Vec<WrittenFile>, Error> {
     let mut files = OutputFiles::new();
     write(graph, path, options, &mut files)?;
     files.commit()
@@ -117,7 +118,9 @@ const WRITERS: &[(Format, Writer)] = &[
         put_text(files, path, &snick_emit::model_explorer(graph))
     }),
     (Format::DirectMl, |graph, path, options, files| {
-        put_text(files, path, &snick_emit::directml(graph, options.feature_level)?)
+        put_text(files, path, &snick_emit::directml(graph, options.feature_level)?)?;
+        files.set_version(format!("feature level {}", options.feature_level));
+        Ok(())
     }),
     (Format::Text, write_text_form),
     (Format::Dot, |graph, path, _, files| put_text(files, path, &snick_emit::dot(graph, &|_| false))),
@@ -142,7 +145,9 @@ fn write_openvino(
     let ir = openvino::openvino(graph, options.slice_as)?;
     let weights = files.weights(Format::OpenVino, path)?;
     files.put(&weights, &|file| ir.bin.write(file))?;
-    files.put(path, &|file| file.write_all(ir.xml.as_bytes()))
+    files.put(path, &|file| file.write_all(ir.xml.as_bytes()))?;
+    files.set_version(format!("IR v{}", ir.version));
+    Ok(())
 }
 
 #[cfg(feature = "onnx")]
@@ -154,7 +159,9 @@ fn write_onnx(graph: &Graph, path: &Path, _: SaveOptions, files: &mut dyn Files)
         let weights = files.weights(Format::Onnx, path)?;
         files.put(&weights, &|file| model.data.write(file))?;
     }
-    files.put(path, &|file| model.model.write(file))
+    files.put(path, &|file| model.model.write(file))?;
+    files.set_version(format!("opset {}", model.opset));
+    Ok(())
 }
 
 fn write_text_form(graph: &Graph, path: &Path, _: SaveOptions, files: &mut dyn Files) -> Result<(), Error> {
@@ -173,14 +180,12 @@ pub(crate) fn save_picture(
     graph: &Graph,
     path: &Path,
     options: &snick_view::PictureOptions,
-) -> Result<(), Error> {
+) -> Result<WrittenFile, Error> {
     let picture = match Format::to_write(path) {
         Some(Format::Dot) => snick_emit::dot(graph, &|layer| options.is_failed(layer)),
         _ => snick_view::svg(graph, options),
     };
-    let mut files = OutputFiles::new();
-    files.add(path, |file| file.write_all(picture.as_bytes()))?;
-    files.commit()
+    crate::write_file(path, |file| file.write_all(picture.as_bytes()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use snick_ir::Graph;
 use snick_pass::states::State;
 
 use crate::Error;
-use crate::files::OutputFiles;
+use crate::files::{OutputFiles, WrittenFile};
 
 /// Options of a StableHLO folder.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -55,8 +55,12 @@ impl StableHloOptions {
 /// The names of all files of a folder.
 pub const FILES: [&str; 3] = ["model.mlir", "manifest.json", FOLDED];
 
-/// Writes either all files of the folder or none. Creates the folder if it does not exist.
-pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> Result<(), Error> {
+/// Writes either all files of the folder or none, and returns them. Creates the folder if it does not exist.
+pub(crate) fn save(
+    graph: &Graph,
+    folder: &Path,
+    options: &StableHloOptions,
+) -> Result<Vec<WrittenFile>, Error> {
     let mut module = stablehlo::module(graph, options.precision)?;
     if let Some(mesh) = &options.mesh {
         module.shard(mesh.clone(), &options.shard)?;
@@ -76,13 +80,13 @@ pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> 
     saved
 }
 
-fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
+fn fill(module: &stablehlo::Module, folder: &Path) -> Result<Vec<WrittenFile>, Error> {
     let here = fs::canonicalize(folder).map_err(|error| Error::io(folder, error))?;
     let manifest = module.manifest(|path| relative(&here, path).map_err(|error| Error::io(path, error)))?;
     let [text_file, manifest_file, folded_file] = FILES.map(|name| folder.join(name));
     refuse_weights_at(module, &folded_file)?;
     let mut files = OutputFiles::new();
-    // Writes constants before the module, so that a concurrent reader of the module finds them.
+    // Writes the module last, so that a concurrent reader of the module finds the other files.
     if module.folded().next().is_some() {
         files.add(&folded_file, |file| {
             let mut end = 0;
@@ -95,8 +99,8 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
             Ok(())
         })?;
     }
-    files.add(&text_file, |file| write!(file, "{module}"))?;
     files.add(&manifest_file, |file| file.write_all(manifest.as_bytes()))?;
+    files.add(&text_file, |file| write!(file, "{module}"))?;
     files.commit()
 }
 

@@ -208,7 +208,7 @@ mod tests {
                 for (step, number) in (0..steps).zip(1..) {
                     let name = names[order / names.len().pow(step) % names.len()];
                     match model(number).save(folder.0.join(name)) {
-                        Ok(()) => drop(last.insert(name, number)),
+                        Ok(_) => drop(last.insert(name, number)),
                         Err(error) => assert!(matches!(error, Error::Io { .. }), "{error}"),
                     }
                     for (other, number) in &last {

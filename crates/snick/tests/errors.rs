@@ -39,7 +39,7 @@ const RELU: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f3
 fn saved(text: &str, path: &Path) -> Result<(), Error> {
     let mut model = snick::parse(text)?;
     model.infer().into_result()?;
-    model.save(path)
+    model.save(path).map(drop)
 }
 
 fn run(model: &Model) -> Error {

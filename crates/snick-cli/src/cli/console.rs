@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 use snick::text::Escaped;
-use snick::{Diagnostic, InputOrigin, Limits};
+use snick::{Diagnostic, InputOrigin, Limits, WrittenFile};
 use snick_ir::Located;
 
 use super::deadline::Deadline;
@@ -15,6 +15,7 @@ use super::memory::default_limit;
 use super::options::{Color, Common, ErrorFormat};
 use super::outcome::diagnostic;
 pub use super::outcome::{Failure, Outcome};
+use super::quantity;
 use super::waiting::Waiting;
 
 /// A diagnostic about the whole command, in JSON.
@@ -203,6 +204,23 @@ impl Console {
         }
     }
 
+    /// Reports the files of a model or other result, which were written in this order.
+    pub fn wrote(&self, files: &[WrittenFile]) {
+        if self.quiet || files.is_empty() {
+            return;
+        }
+        // A model is written after its weights.
+        let files: Vec<String> = files.iter().rev().map(described).collect();
+        let message = match files.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("wrote {} and {last}", rest.join(", ")),
+            _ => format!("wrote {}", files.join("")),
+        };
+        match self.error_format {
+            ErrorFormat::Json => self.say("note", "", &message),
+            ErrorFormat::Human => self.diagnose(&self.folded(format!("{}\n", Escaped(&message)))),
+        }
+    }
+
     /// Whether progress may be shown.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && self.error_format == ErrorFormat::Human && io::stderr().is_terminal()
@@ -247,6 +265,12 @@ pub const WARNING: &str = "33;1";
 pub const NOTE: &str = "36;1";
 /// The colour of the word `ok`.
 pub const OK: &str = "32;1";
+
+/// `model.onnx (1.90 MB, opset 21)`
+fn described(file: &WrittenFile) -> String {
+    let version = file.version.as_ref().map(|version| format!(", {version}")).unwrap_or_default();
+    format!("{} ({}{version})", file.path.display(), quantity::bytes(file.bytes))
+}
 
 fn colored(color: &str, text: &str) -> String {
     format!("\u{1b}[{color}m{text}\u{1b}[0m")

@@ -27,7 +27,7 @@ pub struct Common {
     /// Format of the diagnostics on standard error: one line each, or one JSON object per line
     #[arg(long, global = true, value_name = "FORMAT", value_enum, default_value_t = ErrorFormat::Human, help_heading = help::FORMAT)]
     pub error_format: ErrorFormat,
-    /// Suppress notes; errors are still printed
+    /// Suppress notes and the names of written files; errors are still printed
     #[arg(long, global = true, help_heading = help::FORMAT)]
     pub quiet: bool,
     /// End the command after this time: 30s, 500ms, 2m, 1h

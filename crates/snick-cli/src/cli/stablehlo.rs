@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use snick::{Format, Mesh, Model, Precision, ShardRules, StableHloOptions, State};
+use snick::{Format, Mesh, Model, Precision, ShardRules, StableHloOptions, State, WrittenFile};
 
 use super::console::Failure;
 
@@ -84,16 +84,20 @@ impl StableHloArgs {
         }
     }
 
-    /// Writes the folder if one is requested, and returns whether it was.
-    pub fn save(&self, model: &Model, output: &Path, states: Vec<State>) -> Result<bool, Failure> {
+    /// Writes the folder and returns its files; `None` if no folder is requested.
+    pub fn save(
+        &self,
+        model: &Model,
+        output: &Path,
+        states: Vec<State>,
+    ) -> Result<Option<Vec<WrittenFile>>, Failure> {
         if self.to.is_none() {
-            return Ok(false);
+            return Ok(None);
         }
         let mut options = StableHloOptions::new().precision(self.precision()).states(states);
         if let Some(mesh) = &self.mesh {
             options = options.mesh(mesh.clone(), self.shard.clone().unwrap_or_default());
         }
-        model.save_stablehlo(output, &options)?;
-        Ok(true)
+        Ok(Some(model.save_stablehlo(output, &options)?))
     }
 }

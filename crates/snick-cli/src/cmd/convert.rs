@@ -154,15 +154,21 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }
     errors.iter().for_each(|error| console.located(error));
+    let outcome = Outcome::finding(!errors.is_empty());
+    if let Some(files) = options.stablehlo.save(&model, &options.output, states)? {
+        console.wrote(&files);
+        return Ok(outcome);
+    }
     match Format::to_write(&options.output) {
-        _ if options.stablehlo.save(&model, &options.output, states)? => {}
         _ if is_stdout(&options.output) => console.print(&model.to_text())?,
         Some(Format::Svg | Format::Dot) => {
             let failed = errors.iter().map(|error| error.layer.clone()).collect();
-            model.save_picture(&options.output, &options.picture.options(failed))?;
+            console.wrote(&[model.save_picture(&options.output, &options.picture.options(failed))?]);
         }
-        _ => model
-            .save_with(&options.output, options.target.save().precision(options.stablehlo.precision()))?,
+        _ => {
+            let save = options.target.save().precision(options.stablehlo.precision());
+            console.wrote(&model.save_with(&options.output, save)?);
+        }
     }
-    Ok(Outcome::finding(!errors.is_empty()))
+    Ok(outcome)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use snick::{ErrorKind, Model, Reduction, reduce};
+use snick::{ErrorKind, Model, Reduction, WrittenFile, reduce};
 use snick_ir::{Graph, Located, Op};
 
 use crate::cli::console::{Console, Failure, Outcome};
@@ -75,7 +75,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         return Err(failure);
     }
     report(options, common, console, model.graph().layers(), &reduction)?;
-    write(options, reduction.graph)?;
+    console.wrote(&write(options, reduction.graph)?);
     Ok(Outcome::Fine)
 }
 
@@ -113,16 +113,18 @@ struct Content {
     minimal: bool,
 }
 
-/// Writes the result. If it is text form, it starts with the command in a comment.
-fn write(options: &Options, small: Graph) -> Result<(), Failure> {
-    Model::from(small).save_with(&options.output, options.target.save())?;
+/// Writes the result, and returns its files. If it is text form, it starts with the command in a comment.
+fn write(options: &Options, small: Graph) -> Result<Vec<WrittenFile>, Failure> {
+    let mut files = Model::from(small).save_with(&options.output, options.target.save())?;
     if options.output.extension().is_some_and(|extension| extension == "snick") {
         let text = std::fs::read_to_string(&options.output).map_err(Failure::usage)?;
         let command = options.test.as_deref().unwrap_or("snick infer {}");
         let command = command.replace("{}", "-").replace('\n', " ");
-        snick::write_file(&options.output, |file| {
+        let model = snick::write_file(&options.output, |file| {
             file.write_all(format!("// RUN: {command}\n{text}").as_bytes())
         })?;
+        files.retain(|file| file.path != model.path);
+        files.push(model);
     }
-    Ok(())
+    Ok(files)
 }

@@ -60,6 +60,6 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
         Some(other) => page.diff(other),
         None => page,
     };
-    model.save_report(&options.output, &page)?;
+    console.wrote(&[model.save_report(&options.output, &page)?]);
     Ok(Outcome::finding(!errors.is_empty()))
 }

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use snick::WrittenFile;
 use snick_tensor::{ElementType, Storage, Tensor, TensorError};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -94,7 +95,7 @@ fn within(memory: usize, header: &Header) -> Result<usize, NpzError> {
 }
 
 /// Writes an array to an `.npy` file.
-pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), snick::Error> {
+pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<WrittenFile, snick::Error> {
     let (header, elements) = npy::parts(tensor);
     snick::write_file(path, |file| {
         file.write_all(&header)?;
@@ -137,7 +138,7 @@ pub fn read<E: From<UnreadableFile>>(
 pub fn write<'a>(
     path: &Path,
     arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
-) -> Result<(), snick::Error> {
+) -> Result<WrittenFile, snick::Error> {
     snick::write_file(path, |file| {
         let mut archive = ZipWriter::new(file);
         for (name, tensor) in arrays {

@@ -138,3 +138,58 @@ fn inputs_of_onnx_models_keep_their_default_values() {
     done(&["convert", &model, "-o", &path("model.xml")]);
     done(&["run", &path("model.xml"), "--compare", &path("default.npz")]);
 }
+
+#[test]
+fn written_files_are_reported_with_size_and_version() {
+    let folder = scratch("wrote");
+    let [cnn, slice] = ["focus_cnn", "slice8_01_basic"].map(|name| fs::canonicalize(model(name)).unwrap());
+    let [cnn, slice] = [&cnn, &slice].map(|path| path.to_str().unwrap());
+    // The messages, with `SIZE` for sizes in bytes that are those of the files.
+    let wrote = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_snick"));
+        let out = command.args(args).current_dir(&folder).env("NO_COLOR", "1").output().unwrap();
+        assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
+        let mut messages = text(&out.stderr);
+        let files =
+            [folder.clone(), folder.join("hlo")].into_iter().filter_map(|path| fs::read_dir(path).ok());
+        for entry in files.flatten().map(Result::unwrap) {
+            let (name, bytes) = (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len());
+            messages = messages.replace(&format!("{name} ({bytes} B"), &format!("{name} (SIZE"));
+        }
+        messages
+    };
+    for (output, message) in [
+        ("y.xml", "wrote y.xml (SIZE, IR v11) and y.bin (SIZE)\n"),
+        ("y.onnx", "wrote y.onnx (SIZE, opset 21)\n"),
+        ("y.json", "wrote y.json (SIZE, feature level 4.1)\n"),
+        ("y.snick", "wrote y.snick (SIZE)\n"),
+        ("y.mlir", "wrote y.mlir (SIZE)\n"),
+        ("y.dot", "wrote y.dot (SIZE)\n"),
+        ("a\u{1b}b.svg", "wrote a\\u{1b}b.svg (2464 B)\n"),
+        ("-", ""),
+    ] {
+        assert_eq!(wrote(&["convert", slice, "-o", output]), message);
+    }
+    assert_eq!(
+        wrote(&["convert", slice, "--to", "stablehlo", "-o", "hlo"]),
+        "wrote hlo/model.mlir (SIZE) and hlo/manifest.json (SIZE)\n"
+    );
+    assert_eq!(wrote(&["canon", slice, "-o", "c.snick"]), "wrote c.snick (SIZE)\n");
+    let failing = ["reduce", cnn, "--shape", "[1,3,31,33]", "-o", "small.snick"];
+    assert_eq!(wrote(&failing), "wrote small.snick (SIZE)\n");
+    assert_eq!(
+        wrote(&["run", slice, "-o", "o.npy", "--dump", "slice", "--save-state", "s.npz"]),
+        "note: input data is random: f32[10], seed 0\n\
+         wrote slice.npy (SIZE)\nwrote o.npy (SIZE)\nwrote s.npz (SIZE)\n"
+    );
+    let baseline = ["check", slice, "--baseline", "known.txt", "--write-baseline"];
+    assert_eq!(wrote(&baseline), "wrote known.txt (SIZE)\n");
+    let page = wrote(&["report", slice, "-o", "r.html"]);
+    assert!(page.starts_with("wrote r.html (") && page.ends_with(" kB)\n"), "{page}");
+    assert_eq!(wrote(&["convert", slice, "-o", "q.dot", "--quiet"]), "");
+    assert_eq!(
+        wrote(&["convert", slice, "-o", "y.dot", "--error-format", "json"]),
+        "{\"severity\":\"note\",\"message\":\"wrote y.dot (SIZE)\"}\n"
+    );
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -33,7 +33,7 @@ use snick_ir::{Graph, Located, NodeId, Op, OpError, WeightsFile};
 
 use self::emitter::Emitter;
 use self::names::Names;
-use self::writer::{MAX_EMBEDDED, Writer};
+use self::writer::{MAX_EMBEDDED, OPSET, Writer};
 use crate::legalized::Refusals;
 
 pub use self::table::has_operator;
@@ -46,6 +46,8 @@ pub struct OnnxFiles {
     pub model: ModelFile,
     /// The constants in the external file, if the model would be too large for one file.
     pub data: WeightsFile,
+    /// The version of the default operator set.
+    pub opset: i64,
 }
 
 /// Writes an inferred graph as an ONNX model. Constants that do not fit in the model go to an external file
@@ -74,7 +76,7 @@ fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFile
     }
     let (mut model, data) = writer.finish(data_name, max_embedded);
     devices::add(&graph, &mut model.message);
-    Ok(OnnxFiles { model: model.finish(), data })
+    Ok(OnnxFiles { model: model.finish(), data, opset: OPSET })
 }
 
 /// Writes a layer of the model or of a body, except inputs and outputs.

@@ -14,7 +14,7 @@ use super::names::Names;
 use crate::legalized::Refusals;
 
 /// The operator set of all nodes.
-const OPSET: i64 = 21;
+pub(super) const OPSET: i64 = 21;
 
 /// The file format version that came with this operator set.
 const IR_VERSION: i64 = 10;

@@ -22,6 +22,8 @@ pub struct Files {
     pub xml: String,
     /// The content of the `.bin`.
     pub bin: WeightsFile,
+    /// The version of the IR.
+    pub version: u32,
 }
 
 /// Writes an inferred graph as an IR. If the graph was not read from an IR, the newest version is used.
@@ -41,14 +43,15 @@ pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>>
     writer.xml.open("net");
     writer.xml.attr("name", &graph.name);
     let version = graph.ir_version.filter(|version| IR_VERSIONS.contains(version));
-    writer.xml.attr("version", version.unwrap_or(*IR_VERSIONS.end()));
+    let version = version.unwrap_or(*IR_VERSIONS.end());
+    writer.xml.attr("version", version);
     writer.xml.model_attrs(&["name", "version"], attrs.map(|(name, value)| (name.as_str(), value)));
     writer.net(&graph)?;
     writer.xml.close("net");
     if let Some(what) = writer.xml.take_fault() {
         return Err(Located::of_model(&*graph.source, graph.name.clone(), cannot_write(what)).into());
     }
-    Ok(Files { xml: writer.xml.finish(), bin: writer.weights })
+    Ok(Files { xml: writer.xml.finish(), bin: writer.weights, version })
 }
 
 fn cannot_write(what: String) -> OpError {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use snick::Finding;
+use snick::{Finding, WrittenFile};
 use snick_ir::text::Escaped;
 
 use super::CheckedModel;
@@ -43,7 +43,7 @@ impl Baseline {
         Ok(Self(lines))
     }
 
-    pub(super) fn write(&self, file: &Path) -> Result<(), Failure> {
+    pub(super) fn write(&self, file: &Path) -> Result<WrittenFile, Failure> {
         let mut lines: Vec<&str> =
             self.0.iter().flat_map(|(line, &count)| std::iter::repeat_n(line.as_str(), count)).collect();
         lines.sort_unstable();

@@ -157,8 +157,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if options.write_baseline
         && let Some(file) = &settings.baseline
     {
-        Baseline::of(&models, file).write(file)?;
-        console.note(&format!("wrote the findings to {}", file.display()));
+        console.wrote(&[Baseline::of(&models, file).write(file)?]);
         return Ok(Outcome::Fine);
     }
     if let Some(file) = &settings.baseline {

@@ -118,10 +118,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
     let failed = !report.errors.is_empty();
     if let Some(path) = options.output.as_ref().filter(|_| !failed || options.keep_going) {
-        write_outputs(path, &report)?;
+        write_outputs(path, &report, console)?;
     }
     if let Some(path) = options.save_state.as_ref().filter(|_| !failed) {
-        npz::write(path, report.variables.iter())?;
+        console.wrote(&[npz::write(path, report.variables.iter())?]);
     }
     console.print(&match common.format {
         OutputFormat::Text => report.as_text(),
@@ -137,13 +137,13 @@ fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 
-fn write_outputs(path: &Path, report: &RunReport) -> Result<(), Failure> {
-    match is_npy(path) {
-        true => {
-            report.outputs.first().map(|output| npz::write_npy(path, &output.value)).transpose().map(drop)?
-        }
-        false => npz::write(path, report.outputs.iter().map(|output| (output.key.as_str(), &output.value)))?,
-    }
+fn write_outputs(path: &Path, report: &RunReport, console: &Console) -> Result<(), Failure> {
+    let mut outputs = report.outputs.iter().map(|output| (output.key.as_str(), &output.value));
+    let written = match is_npy(path) {
+        true => outputs.next().map(|(_, value)| npz::write_npy(path, value)).transpose()?,
+        false => Some(npz::write(path, outputs)?),
+    };
+    console.wrote(written.as_slice());
     Ok(())
 }
 
@@ -230,7 +230,7 @@ fn execute(
     };
     let inputs = run_steps(&session, steps, console, &mut inner, report)?;
     for (name, tensor) in inner.taken.iter().filter(|(name, _)| options.dump.contains(name)) {
-        npz::write_npy(&dump_file(name), tensor)?;
+        console.wrote(&[npz::write_npy(&dump_file(name), tensor)?]);
     }
     if let Some(path) = &options.compare {
         compare_recorded(graph, &recorded, &inner, options, report);
