@@ -1,4 +1,4 @@
-//! `snick diff`: exit codes, JSON, escaped names, runs of both models, other formats.
+//! `snick diff`: verdicts, groups, JSON, escaped names, runs of both models, other formats.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::path::{Path, PathBuf};
@@ -34,8 +34,14 @@ impl Drop for Scratch {
 
 /// The output of `snick diff` on both streams, and its exit code.
 fn diff(args: &[&str]) -> (String, String, Option<i32>) {
-    let bin = env!("CARGO_BIN_EXE_snick");
-    let out = Command::new(bin).arg("diff").args(args).env("NO_COLOR", "1").output().unwrap();
+    diff_in(Path::new("."), args)
+}
+
+/// The output of `snick diff` in a folder.
+fn diff_in(folder: &Path, args: &[&str]) -> (String, String, Option<i32>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_snick"));
+    command.arg("diff").args(args).current_dir(folder).env("NO_COLOR", "1").env_remove("COLUMNS");
+    let out = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (text(out.stdout), text(out.stderr), out.status.code())
 }
@@ -61,13 +67,13 @@ fn exit_codes_say_whether_models_are_equal() {
     let renamed = scratch.write("renamed.snick", &model("other_", "ReLU", "2"));
     let other = scratch.write("other.snick", &model("", "Sin", "2"));
     let broken = scratch.write("broken.snick", "snick 1\ngraph \"g\" {\n");
-    assert_eq!(
-        diff(&[&a, &renamed]),
-        ("equal: 6 layers, 3 of them renamed\n".into(), String::new(), Some(0))
-    );
+    assert_eq!(diff(&[&a, &renamed]), ("equal: 6 layers, 3 renamed\n".into(), String::new(), Some(0)));
     let (out, _, code) = diff(&[&a, &other]);
-    assert!(out.contains("- ReLU a  ") && out.contains("+ Sin a  ") && code == Some(1), "{out}");
-    assert!(out.ends_with("different: 0 changed, 1 removed, 1 added; 5 layers the same\n"), "{out}");
+    let wanted = format!(
+        "different: 1 layer removed, 1 added; 5 layers the same\n\nremoved\n  - ReLU a  {a}:6:3\n\n\
+         added\n  + Sin a  {other}:6:3\n"
+    );
+    assert_eq!((out, code), (wanted, Some(1)));
     for args in [[&a, &broken], [&a, &scratch.path("none.snick")], [&"-".to_string(), &"-".to_string()]] {
         let (out, error, code) = diff(&args.map(String::as_str));
         assert!(out.is_empty() && error.contains("error: ") && code == Some(2), "{args:?}: {error}");
@@ -113,7 +119,138 @@ fn runs_are_compared_layer_by_layer() {
         "{out}"
     );
     let (out, _, code) = diff(&[&a, &a, "--run"]);
-    assert!(out.contains("y: ok: max abs 0.000e0") && out.ends_with("equal: 6 layers\n") && code == Some(0));
+    let wanted = "equal: 6 layers\n\nrun on the same inputs: 1 output agrees\n    \
+                  y: ok: max abs 0.000e0, max rel 0.000e0, 0 outside tolerance\n";
+    assert_eq!((out.as_str(), code), (wanted, Some(0)));
+    let (out, _, _) = diff(&[&a, &b, "--run"]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(
+        (lines[0], lines[2]),
+        ("different: 1 weight changed; 5 layers the same", "run on the same inputs: 1 output differs")
+    );
+    assert!(
+        out.contains(&format!("\n\nfirst layer with different results\n  - Multiply p  {a}:5:3\n")),
+        "{out}"
+    );
+}
+
+/// A model with a body, an activation of this kind in the body, and `count` activations after it.
+fn model_with_body(op: &str, count: usize) -> String {
+    let chain = (0..count).map(|at| {
+        let from = if at == 0 { "loop".to_string() } else { format!("a{}", at - 1) };
+        format!("  %a{at} = {op}-1(%{from})\n")
+    });
+    format!(
+        "snick 1\ngraph \"g\" {{\n  %n = Const-1 i64[] <2>\n  %c = Const-1 boolean[] <1>\n  \
+         %x = Parameter-1 {{element_type: f32, shape: \"1,2\"}}\n  \
+         %loop = Loop-5(%n, %c, %x) {{inputs: [\"2 -> 0\"], outputs: [\"_ -> 0 purpose=execution_condition\",\"0 -> 1\"], back_edges: [1,0]}} : f32[1,2]\n    \
+         body graph \"\" {{\n      %in = Parameter-1 {{element_type: f32, shape: \"1,2\"}}\n      \
+         %on = Const-1 boolean[] <1>\n      %go = Result-1(%on)\n      %inner = {op}-1(%in)\n      \
+         %out = Result-1(%inner)\n    }}\n{}  %y = Result-1(%a{})\n}}\n",
+        chain.collect::<String>(),
+        count - 1
+    )
+}
+
+#[test]
+fn many_differences_are_counted_by_operation_before_examples() {
+    let scratch = Scratch::new("many");
+    scratch.write("a.snick", &model_with_body("ReLU", 5));
+    scratch.write("b.snick", &model_with_body("Sin", 5).replace("<2>", "<3>"));
+    let head = "\
+different: 6 layers removed, 6 added, 1 weight changed; 8 layers the same
+
+removed  6 ReLU
+added    6 Sin
+changed  1 Const (weights)
+";
+    let changed = "
+changed
+  - Const n  a.snick:3:3
+  + Const n  b.snick:3:3
+      100.0 % of the elements differ, by 1.000e0 at most
+";
+    let examples = "
+removed
+  - ReLU a0  a.snick:14:3
+  - ReLU a1  a.snick:15:3
+  - ReLU a2  a.snick:16:3
+  - ReLU a3  a.snick:17:3
+  - ReLU a4  a.snick:18:3
+  1 more; --all shows all
+
+added
+  + Sin a0  b.snick:14:3
+  + Sin a1  b.snick:15:3
+  + Sin a2  b.snick:16:3
+  + Sin a3  b.snick:17:3
+  + Sin a4  b.snick:18:3
+  1 more; --all shows all
+";
+    let all = "
+removed
+  - ReLU a0                  a.snick:14:3
+  - ReLU a1                  a.snick:15:3
+  - ReLU a2                  a.snick:16:3
+  - ReLU a3                  a.snick:17:3
+  - ReLU a4                  a.snick:18:3
+  - ReLU inner in loop/body  a.snick:11:7
+
+added
+  + Sin a0                  b.snick:14:3
+  + Sin a1                  b.snick:15:3
+  + Sin a2                  b.snick:16:3
+  + Sin a3                  b.snick:17:3
+  + Sin a4                  b.snick:18:3
+  + Sin inner in loop/body  b.snick:11:7
+";
+    let (out, errors, code) = diff_in(&scratch.0, &["a.snick", "b.snick"]);
+    assert_eq!((errors.as_str(), code), ("", Some(1)));
+    assert_eq!(out, format!("{head}{examples}{changed}"));
+    assert_eq!(diff_in(&scratch.0, &["a.snick", "b.snick", "--all"]).0, format!("{head}{all}{changed}"));
+}
+
+/// The layers of an ONNX model have no locations, and small differences are shown in full.
+#[test]
+fn layers_without_locations_are_named() {
+    let scratch = Scratch::new("onnx");
+    for op in ["ReLU", "Sin"] {
+        let text = scratch.write(&format!("{op}.snick"), &model("", op, "2"));
+        let onnx = scratch.path(&format!("{op}.onnx"));
+        let bin = env!("CARGO_BIN_EXE_snick");
+        assert!(
+            Command::new(bin).args(["convert", &text, "-o", &onnx, "--quiet"]).status().unwrap().success()
+        );
+    }
+    let (out, _, _) = diff_in(&scratch.0, &["ReLU.onnx", "Sin.onnx"]);
+    let wanted = "different: 1 layer removed, 1 added; 5 layers the same\n\n\
+                  removed\n  - ReLU a\n\nadded\n  + Sin a\n";
+    assert_eq!(out, wanted);
+}
+
+/// Swapped inputs have the same layers.
+#[test]
+fn moved_inputs_are_a_verdict() {
+    let scratch = Scratch::new("moved");
+    let model = |inputs: [&str; 2]| {
+        let [a, b] =
+            inputs.map(|name| format!("  %{name} = Parameter-1 {{element_type: f32, shape: \"2\"}}\n"));
+        format!("snick 1\ngraph \"g\" {{\n{a}{b}  %s = Subtract-1(%x, %y)\n  %z = Result-1(%s)\n}}\n")
+    };
+    scratch.write("a.snick", &model(["x", "y"]));
+    scratch.write("b.snick", &model(["y", "x"]));
+    let wanted = "\
+different: 2 inputs moved; 4 layers the same
+
+inputs
+  - 0  x f32[2]
+  + 1  x f32[2]
+      moved to another position
+  - 1  y f32[2]
+  + 0  y f32[2]
+      moved to another position
+";
+    assert_eq!(diff_in(&scratch.0, &["a.snick", "b.snick"]).0, wanted);
 }
 
 #[test]
@@ -136,7 +273,7 @@ fn a_converted_model_is_equal_and_one_without_weights_is_not() {
     let original = focus_cnn().display().to_string();
     let text = scratch.path("focus.snick");
     let bin = env!("CARGO_BIN_EXE_snick");
-    let converted = Command::new(bin).args(["convert", &original, "-o", &text]).status().unwrap();
+    let converted = Command::new(bin).args(["convert", &original, "-o", &text, "--quiet"]).status().unwrap();
     assert!(converted.success());
     for args in [[&original, &text, "--canon"].as_slice(), &[&text, &original]] {
         let (out, _, code) = diff(args);
@@ -149,7 +286,7 @@ fn a_converted_model_is_equal_and_one_without_weights_is_not() {
         ("equal: 46 layers; 25 constants without weights were not compared\n", Some(0))
     );
     let (out, _, code) = diff(&[&bare, &original]);
-    assert!(out.contains("not there in one of the models") && code == Some(1), "{out}");
+    assert!(out.contains("missing from one of the models") && code == Some(1), "{out}");
 }
 
 #[test]

@@ -29,6 +29,12 @@ impl Default for Layout {
 }
 
 impl Layout {
+    /// The layout for a terminal with this many columns.
+    #[cfg(test)]
+    pub const fn terminal(columns: usize) -> Self {
+        Self { columns, is_terminal: true }
+    }
+
     /// The layout for standard output.
     pub fn of_stdout() -> Self {
         let is_terminal = std::io::stdout().is_terminal();
@@ -36,6 +42,11 @@ impl Layout {
         let columns = declared.filter(|&columns| columns > 0);
         let columns = columns.or_else(|| terminal_columns().filter(|_| is_terminal));
         Self { columns: columns.unwrap_or(DEFAULT_COLUMNS).max(MIN_COLUMNS), is_terminal }
+    }
+
+    /// Whether a line fits the terminal. In a pipe, all lines do.
+    pub fn fits(&self, line: &str) -> bool {
+        !self.is_terminal || width(line) <= self.columns
     }
 
     /// Replaces the middle of `name` by an ellipsis where it first occurs in a line, if that makes the line
@@ -53,7 +64,7 @@ impl Layout {
     /// Breaks lines that are too long for a terminal at spaces, and longer words anywhere; in a pipe, returns
     /// the text as it is.
     pub fn fold<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if !self.is_terminal || text.lines().all(|line| width(line) <= self.columns) {
+        if text.lines().all(|line| self.fits(line)) {
             return Cow::Borrowed(text);
         }
         let mut folded = String::with_capacity(text.len() + text.len() / 16);
@@ -264,7 +275,7 @@ fn terminal_columns() -> Option<usize> {
 mod tests {
     use super::*;
 
-    const TERMINAL: Layout = Layout { columns: 40, is_terminal: true };
+    const TERMINAL: Layout = Layout::terminal(40);
     const PIPE: Layout = Layout { columns: 40, is_terminal: false };
 
     #[test]

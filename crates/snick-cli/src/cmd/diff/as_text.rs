@@ -1,17 +1,23 @@
-//! The differences as text: inputs and outputs, then causes with their locations in both files, then
-//! consequences and counts.
+//! The differences as text: the verdict, results of a run, inputs and outputs, then the layers by operation
+//! and with their locations in both files, then consequences.
 
 use std::fmt::Write as _;
 
 use snick::text::Escaped;
-use snick::{EndChange, LayerChange, LayerRef, ModelDiff, ModelEnd};
+use snick::{EndChange, LayerChange, LayerRef, ModelEnd, ShapeDrift};
 
 use super::Answer;
-use super::run::RunDiff;
+use super::groups::{self, Group, examples};
+use super::run::{OutputDiff, RunDiff};
+use super::verdict;
 use crate::cli::console::Console;
+use crate::cli::layout::{Layout, column};
 
-/// Maximum number of layers of each kind to list.
-const MAX_LISTED: usize = 50;
+/// Maximum number of differing layers that are all listed, and of inputs, outputs and results.
+const MAX_WHOLE: usize = 10;
+
+/// Maximum number of removed, added or changed layers to list if there are more differing layers than that.
+const MAX_EXAMPLES: usize = 5;
 
 /// Maximum number of characters of a value to show.
 const MAX_VALUE: usize = 80;
@@ -19,83 +25,168 @@ const MAX_VALUE: usize = 80;
 /// Markers and colours for items that only one model has.
 const SIDES: [(&str, &str); 2] = [("-", "31"), ("+", "32")];
 
-/// Writes the whole answer. `files` are the models, as the user named them.
-pub(super) fn write(answer: &Answer, files: &[String; 2], console: &Console) -> String {
+/// Writes the whole answer. `files` are the models, as the user named them. If `is_whole`, lists all layers.
+pub(super) fn write(answer: &Answer, files: &[String; 2], is_whole: bool, console: &Console) -> String {
     let diff = &answer.diff;
-    let mut report = Report { text: String::new(), files, console };
-    report.ends("inputs", &diff.inputs);
-    report.ends("outputs", &diff.outputs);
-    report.section("changed", &diff.changed, Report::change);
-    report.section("removed", &diff.removed, |report, layer| report.layer(layer, 0));
-    report.section("added", &diff.added, |report, layer| report.layer(layer, 1));
-    if let Some(drift) = &diff.shape_drift {
-        let layers = count(drift.layers, "layer");
-        report.line(&format!("consequences: shapes or types of {layers} differ, first those of"));
-        drift.first.iter().zip(&drift.facts).enumerate().for_each(|(side, (layer, fact))| {
-            report.side(side, layer, &format!("  {fact}"));
-        });
-        report.text.push('\n');
-    }
+    let mut report = Report { text: String::new(), files, is_whole, layout: console.layout(), console };
+    report.line(&verdict::of_models(answer));
     if let Some(run) = &answer.run {
         report.run(run, answer);
     }
-    report.counts(diff, answer.run.as_ref());
+    report.ends("inputs", &diff.inputs);
+    report.ends("outputs", &diff.outputs);
+    let removed = groups::of_layers(&diff.removed);
+    let added = groups::of_layers(&diff.added);
+    let changed = groups::of_changes(&diff.changed);
+    let is_short = diff.removed.len() + diff.added.len() + diff.changed.len() <= MAX_WHOLE;
+    if !is_short {
+        report.text.push('\n');
+        report.summary("removed", Some(0), &removed);
+        report.summary("added", Some(1), &added);
+        report.summary("changed", None, &changed);
+    }
+    let most = if is_short || is_whole { usize::MAX } else { MAX_EXAMPLES };
+    report.layers("removed", 0, &diff.removed, &removed, most);
+    report.layers("added", 1, &diff.added, &added, most);
+    report.changes(&diff.changed, &changed, most);
+    if let Some(drift) = &diff.shape_drift {
+        report.consequences(drift);
+    }
     report.text
-}
-
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A text under construction.
 struct Report<'r> {
     text: String,
     files: &'r [String; 2],
+    is_whole: bool,
+    layout: Layout,
     console: &'r Console,
+}
+
+/// A line about a layer of one of the models.
+struct Row<'l> {
+    side: usize,
+    layer: &'l LayerRef,
+    /// The layer with its body, and possibly its type and shape, escaped.
+    cell: String,
+}
+
+impl<'l> Row<'l> {
+    fn new(side: usize, layer: &'l LayerRef, more: &str) -> Self {
+        let body = layer.body.as_ref().map(|body| format!(" in {body}")).unwrap_or_default();
+        let cell = format!("{} {}{body}{more}", layer.op, layer.name);
+        Self { side, layer, cell: Escaped(&cell).to_string() }
+    }
+
+    /// The same layer in both models.
+    fn pair(layers: [&'l LayerRef; 2]) -> [Self; 2] {
+        let [a, b] = layers;
+        [Self::new(0, a, ""), Self::new(1, b, "")]
+    }
 }
 
 impl Report<'_> {
     /// Writes a line, escaping control characters in names.
     fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{}", Escaped(line));
+        self.text += &self.layout.fold(&format!("{}\n", Escaped(line)));
     }
 
-    /// Writes a line about a layer of one of the models, in the colour of that model.
-    fn side(&mut self, side: usize, layer: &LayerRef, more: &str) {
-        let body = layer.body.as_ref().map(|body| format!(" in {body}")).unwrap_or_default();
-        let place = match layer.loc.line {
-            0 => self.files[side].clone(),
-            _ => format!("{}:{}", self.files[side], layer.loc),
-        };
-        self.marked(side, &format!("{} {}{body}{more}  {place}", layer.op, layer.name));
+    fn heading(&mut self, heading: &str) {
+        self.text.push('\n');
+        self.line(heading);
     }
 
+    /// Writes a line in the colour of one of the models.
     fn marked(&mut self, side: usize, line: &str) {
         let (mark, color) = SIDES[side];
-        let line = format!("  {mark} {}", Escaped(line));
+        let line = format!("  {mark} {line}");
+        let _ =
+            writeln!(self.text, "{}", self.console.paint_result(color, self.layout.fold(&line).trim_end()));
+    }
+
+    /// The width of the column of layers before the column of locations.
+    fn width<'l>(&self, rows: impl IntoIterator<Item = &'l Row<'l>>) -> usize {
+        column(rows.into_iter().map(|row| row.cell.as_str()), self.layout.columns / 2)
+    }
+
+    /// Writes a line about a layer. If its location does not fit, it gets a line of its own, because a
+    /// terminal cannot open a location that is broken.
+    fn row(&mut self, row: &Row, width: usize) {
+        let Row { side, layer, cell } = row;
+        let (mark, color) = SIDES[*side];
+        let name = Escaped(&layer.name).to_string();
+        // The layers of an ONNX model have no locations.
+        let place = match layer.loc.line {
+            0 => String::new(),
+            _ => format!("{}:{}", Escaped(&self.files[*side]), layer.loc),
+        };
+        let in_one_line = format!("  {mark} {cell:width$}  {place}").trim_end().to_string();
+        let mut line = self.layout.shorten(in_one_line, &name);
+        if !self.layout.fits(&line) {
+            let layer = self.layout.shorten(format!("  {mark} {cell}"), &name);
+            line = format!("{}\n      {place}", self.layout.fold(&layer).trim_end()).trim_end().to_string();
+        }
         let _ = writeln!(self.text, "{}", self.console.paint_result(color, &line));
     }
 
-    /// Writes a heading and all items.
-    fn section<T>(&mut self, heading: &str, items: &[T], write: impl Fn(&mut Self, &T)) {
-        if items.is_empty() {
-            return;
+    /// Says how many items are not listed.
+    fn more(&mut self, shown: usize, all: usize) {
+        if shown < all {
+            self.line(&format!("  {} more; --all shows all", all - shown));
         }
-        self.line(heading);
-        items.iter().take(MAX_LISTED).for_each(|item| write(self, item));
-        if items.len() > MAX_LISTED {
-            self.line(&format!("  and {} more, which --format json lists", items.len() - MAX_LISTED));
-        }
-        self.text.push('\n');
     }
 
-    fn layer(&mut self, layer: &LayerRef, side: usize) {
-        self.side(side, layer, "");
+    /// Writes the sizes of the groups in one line.
+    fn summary<T>(&mut self, heading: &str, side: Option<usize>, groups: &[Group<T>]) {
+        if groups.is_empty() {
+            return;
+        }
+        let sizes = groups.iter().map(|group| format!("{} {}", group.items.len(), Escaped(&group.title)));
+        let sizes = sizes.collect::<Vec<_>>().join(",\n");
+        let heading = format!("{heading:7}");
+        let painted = side.map(|side| self.console.paint_result(SIDES[side].1, &heading));
+        let sizes = self.layout.fill(sizes.split('\n'), heading.len() + 2);
+        let _ = writeln!(self.text, "{}  {sizes}", painted.unwrap_or(heading));
+    }
+
+    /// Lists layers that only one model has: all of them in order, or examples.
+    fn layers(
+        &mut self,
+        heading: &str,
+        side: usize,
+        layers: &[LayerRef],
+        groups: &[Group<LayerRef>],
+        most: usize,
+    ) {
+        if layers.is_empty() {
+            return;
+        }
+        let listed = if layers.len() <= most { layers.iter().collect() } else { examples(groups, most) };
+        let rows: Vec<Row> = listed.into_iter().map(|layer| Row::new(side, layer, "")).collect();
+        let width = self.width(&rows);
+        self.heading(heading);
+        rows.iter().for_each(|row| self.row(row, width));
+        self.more(rows.len(), layers.len());
+    }
+
+    /// Lists changed layers: all of them in order, or examples.
+    fn changes(&mut self, changes: &[LayerChange], groups: &[Group<LayerChange>], most: usize) {
+        if changes.is_empty() {
+            return;
+        }
+        let listed = if changes.len() <= most { changes.iter().collect() } else { examples(groups, most) };
+        let rows: Vec<[Row; 2]> = listed.iter().map(|change| Row::pair([&change.a, &change.b])).collect();
+        let width = self.width(rows.iter().flatten());
+        self.heading("changed");
+        for (change, rows) in listed.iter().zip(&rows) {
+            rows.iter().for_each(|row| self.row(row, width));
+            self.change(change);
+        }
+        self.more(rows.len(), changes.len());
     }
 
     fn change(&mut self, change: &LayerChange) {
-        self.side(0, &change.a, "");
-        self.side(1, &change.b, "");
         let or_none = |value: &Option<String>| value.as_deref().map_or("none".into(), shortened);
         for attr in &change.attrs {
             let [a, b] = &attr.values;
@@ -120,73 +211,86 @@ impl Report<'_> {
                 self.line(&format!("      {differ} of the elements differ, by {most:.3e} at most"));
             }
             None if change.lacks_elements => {
-                self.line("      elements: not the same, or not there in one of the models")
+                self.line("      elements differ, or are missing from one of the models");
             }
             None => {}
         }
     }
 
     fn ends(&mut self, heading: &str, ends: &[EndChange]) {
-        self.section(heading, ends, |report, end| {
-            if let Some((a, b)) = renamed_only(end) {
-                return report.line(&format!(
-                    "    {}  {} -> {} {}{}",
-                    a.index, a.name, b.name, a.element_type, a.shape
-                ));
-            }
-            for (side, of) in [&end.a, &end.b].into_iter().enumerate() {
-                let Some(of) = of else { continue };
-                report.marked(side, &format!("{}  {} {}{}", of.index, of.name, of.element_type, of.shape));
-            }
-            if end.is_moved {
-                report.line("      moved to another position");
-            }
-            if end.is_exchanged {
-                report.line("      another one has this name in the other model");
-            }
-        });
+        if ends.is_empty() {
+            return;
+        }
+        let listed = if self.is_whole { ends } else { &ends[..ends.len().min(MAX_WHOLE)] };
+        self.heading(heading);
+        listed.iter().for_each(|end| self.end(end));
+        self.more(listed.len(), ends.len());
     }
 
+    fn end(&mut self, end: &EndChange) {
+        if let Some((a, b)) = renamed_only(end) {
+            let (index, kind) = (a.index, format!("{}{}", a.element_type, a.shape));
+            return self.line(&format!("    {index}  {} -> {} {kind}", a.name, b.name));
+        }
+        for (side, of) in [&end.a, &end.b].into_iter().enumerate() {
+            let Some(of) = of else { continue };
+            let line = format!("{}  {} {}{}", of.index, of.name, of.element_type, of.shape);
+            self.marked(side, &Escaped(&line).to_string());
+        }
+        if end.is_moved {
+            self.line("      moved to another position");
+        }
+        if end.is_exchanged {
+            self.line("      another one has this name in the other model");
+        }
+    }
+
+    /// Writes which results differ, and the first layer that computes another value.
     fn run(&mut self, run: &RunDiff, answer: &Answer) {
-        self.section("run on the same inputs", &run.outputs, |report, output| {
-            let comparison = &output.comparison;
-            let verdict = if comparison.is_within() { "ok" } else { "differs" };
-            report.line(&match &comparison.incomparable {
-                Some(why) if !output.is_computed() => format!("    {}: {why}", output.name),
-                Some(why) => format!("    {}: {verdict}: {why}", output.name),
-                None => format!(
-                    "    {}: {verdict}: max abs {:.3e}, max rel {:.3e}, {} outside tolerance",
-                    output.name, comparison.max_abs, comparison.max_rel, comparison.outside
-                ),
-            });
-        });
+        if !run.outputs.is_empty() {
+            self.heading(&format!("run on the same inputs: {}", verdict::of_run(run)));
+            let mut outputs: Vec<&OutputDiff> = run.outputs.iter().collect();
+            if !self.is_whole && outputs.len() > MAX_WHOLE {
+                outputs.sort_by_key(|output| output.comparison.is_within());
+                outputs.truncate(MAX_WHOLE);
+            }
+            outputs.iter().for_each(|output| self.output(output));
+            self.more(outputs.len(), run.outputs.len());
+        }
         if let Some((a, b, _)) = &run.first {
-            self.line("first layer with different results");
-            let both = [answer.graphs[0].node(*a), answer.graphs[1].node(*b)].map(LayerRef::from);
-            both.iter().enumerate().for_each(|(side, layer)| self.side(side, layer, ""));
-            self.text.push('\n');
+            self.heading("first layer with different results");
+            let [a, b] = [answer.graphs[0].node(*a), answer.graphs[1].node(*b)].map(LayerRef::from);
+            let rows = Row::pair([&a, &b]);
+            let width = self.width(&rows);
+            rows.iter().for_each(|row| self.row(row, width));
         }
     }
 
-    fn counts(&mut self, diff: &ModelDiff, run: Option<&RunDiff>) {
-        let layers = count(diff.same + diff.renamed, "layer");
-        let renamed =
-            if diff.renamed > 0 { format!(", {} of them renamed", diff.renamed) } else { String::new() };
-        if diff.is_equal() {
-            let verdict = match run {
-                Some(run) if run.differs() => "equal, but the results differ",
-                Some(run) if !run.is_equal() => "equal, but not all outputs were computed",
-                _ => "equal",
-            };
-            let uncompared = match diff.uncompared {
-                0 => String::new(),
-                number => format!("; {} without weights were not compared", count(number, "constant")),
-            };
-            return self.line(&format!("{verdict}: {layers}{renamed}{uncompared}"));
-        }
-        let (changed, removed, added) = (diff.changed.len(), diff.removed.len(), diff.added.len());
-        let counts = format!("{changed} changed, {removed} removed, {added} added");
-        self.line(&format!("different: {counts}; {layers} the same{renamed}"));
+    fn output(&mut self, output: &OutputDiff) {
+        let OutputDiff { name, comparison, .. } = output;
+        let verdict = if comparison.is_within() { "ok" } else { "differs" };
+        self.line(&match &comparison.incomparable {
+            Some(why) if !output.is_computed() => format!("    {name}: {why}"),
+            Some(why) => format!("    {name}: {verdict}: {why}"),
+            None => format!(
+                "    {name}: {verdict}: max abs {:.3e}, max rel {:.3e}, {} outside tolerance",
+                comparison.max_abs, comparison.max_rel, comparison.outside
+            ),
+        });
+    }
+
+    /// Writes how many layers follow from the changes, and the first of them.
+    fn consequences(&mut self, drift: &ShapeDrift) {
+        let heading = match drift.layers {
+            1 => "consequences: 1 layer has a different shape or type".to_string(),
+            layers => format!("consequences: {layers} layers have different shapes or types, starting with"),
+        };
+        self.heading(&heading);
+        let ends = drift.first.iter().zip(&drift.facts).enumerate();
+        let rows: Vec<Row> =
+            ends.map(|(side, (layer, fact))| Row::new(side, layer, &format!("  {fact}"))).collect();
+        let width = self.width(&rows);
+        rows.iter().for_each(|row| self.row(row, width));
     }
 }
 
@@ -209,4 +313,37 @@ fn shortened(text: &str) -> String {
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2e} %") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use snick::Limits;
+    use snick_ir::Loc;
+
+    /// The lines about a layer on a terminal with 40 columns.
+    fn lines(name: &str, file: &str) -> String {
+        let (console, files) = (Console::silent(Limits::new()), [file, file].map(String::from));
+        let layout = Layout::terminal(40);
+        let mut report =
+            Report { text: String::new(), files: &files, is_whole: false, layout, console: &console };
+        let mut layer = LayerRef::default();
+        (layer.op, layer.name, layer.loc) = ("ReLU".into(), name.into(), Loc { line: 12, column: 3 });
+        report.row(&Row::new(0, &layer, ""), 0);
+        report.text
+    }
+
+    #[test]
+    fn locations_are_whole_on_a_narrow_terminal() {
+        assert_eq!(lines("act", "model.xml"), "  - ReLU act  model.xml:12:3\n");
+        assert_eq!(
+            lines("encoder.layers.0.activation", "model.xml"),
+            "  - ReLU encoder\u{2026}ivation  model.xml:12:3\n"
+        );
+        let file = "models/of/a/folder/whose/name/is/long/model.xml";
+        assert_eq!(
+            lines("encoder.layers.0.fully.connected.activation", file),
+            format!("  - ReLU encoder.layers.\u{2026}cted.activation\n      {file}:12:3\n")
+        );
+    }
 }

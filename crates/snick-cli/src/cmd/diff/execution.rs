@@ -6,11 +6,13 @@ use std::fmt::Write as _;
 use snick::text::Escaped;
 use snick::{ExecutedLayer, Execution, LayerRef};
 
-/// Maximum number of layers of each kind to list.
+/// Maximum number of layers of each kind to list without `--all`.
 const MAX_LISTED: usize = 30;
 
-/// Writes the executed layers, slowest first, then the layers that were not executed, and counts.
-pub(super) fn write(execution: &Execution) -> String {
+/// Writes the executed layers, slowest first, then the layers that were not executed, and counts. If
+/// `is_whole`, lists all layers.
+pub(super) fn write(execution: &Execution, is_whole: bool) -> String {
+    let most = if is_whole { usize::MAX } else { MAX_LISTED };
     let mut text = String::new();
     let total = execution.microseconds();
     let mut ran: Vec<&ExecutedLayer> =
@@ -22,7 +24,7 @@ pub(super) fn write(execution: &Execution) -> String {
     }
     ran.sort_by_key(|layer| std::cmp::Reverse(layer.time.microseconds));
     let _ = writeln!(text, "      us  share  ran, and the layers of the model that it computes");
-    for layer in ran.iter().take(MAX_LISTED) {
+    for layer in ran.iter().take(most) {
         let time = &layer.time;
         let microseconds = time.microseconds.unwrap_or_default();
         let share = 100.0 * microseconds as f64 / total.max(1) as f64;
@@ -33,9 +35,14 @@ pub(super) fn write(execution: &Execution) -> String {
             let _ = writeln!(text, "                   {}", Escaped(&sources(layer)));
         }
     }
-    more(ran.len(), &mut text);
-    list("not executed by themselves", &execution.absent, &mut text);
-    list("inputs and outputs that the execution graph does not have", &execution.missing_ends, &mut text);
+    more(ran.len(), most, &mut text);
+    list("not executed by themselves", &execution.absent, most, &mut text);
+    list(
+        "inputs and outputs that the execution graph does not have",
+        &execution.missing_ends,
+        most,
+        &mut text,
+    );
     counts(execution, &mut text);
     text
 }
@@ -49,21 +56,21 @@ fn sources(layer: &ExecutedLayer) -> String {
     names.join(", ")
 }
 
-fn list(heading: &str, layers: &[LayerRef], text: &mut String) {
+fn list(heading: &str, layers: &[LayerRef], most: usize, text: &mut String) {
     if layers.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n{heading}");
-    for layer in layers.iter().take(MAX_LISTED) {
+    for layer in layers.iter().take(most) {
         let _ = writeln!(text, "  {}  {}", Escaped(&format!("{} {}", layer.op, layer.name)), layer.loc);
     }
-    more(layers.len(), text);
+    more(layers.len(), most, text);
 }
 
 /// Writes how many layers are not listed.
-fn more(len: usize, text: &mut String) {
-    if len > MAX_LISTED {
-        let _ = writeln!(text, "  and {} more, which --format json lists", len - MAX_LISTED);
+fn more(len: usize, most: usize, text: &mut String) {
+    if len > most {
+        let _ = writeln!(text, "  {} more; --all shows all", len - most);
     }
 }
 

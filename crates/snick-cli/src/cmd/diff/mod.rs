@@ -4,7 +4,9 @@
 mod as_json;
 mod as_text;
 mod execution;
+mod groups;
 mod run;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
@@ -48,6 +50,9 @@ pub struct Options {
     /// Input shapes of both models, as in other verbs
     #[arg(long = "shape", value_name = "SPEC", help_heading = help::INPUTS)]
     shapes: Vec<String>,
+    /// Show all differences, not only some of each kind
+    #[arg(long)]
+    all: bool,
     /// Run both models on the same inputs, and find the first layer that differs
     #[arg(long)]
     run: bool,
@@ -71,7 +76,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
             return Err(Failure::usage("one of the models is an execution graph, which cannot be run"));
         }
         console.print(&match common.format {
-            OutputFormat::Text => execution::write(&execution),
+            OutputFormat::Text => execution::write(&execution, options.all),
             OutputFormat::Json => json::Answer::new("snick.execution/1", &execution).text(),
         })?;
         return Ok(Outcome::finding(!execution.is_of_the_model()));
@@ -85,14 +90,14 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     run.iter().flat_map(|run| &run.errors).for_each(|error| console.located(error));
     let answer = Answer { diff, run, graphs: [a.graph(), b.graph()] };
     let files = [&options.a, &options.b].map(|path| path.display().to_string());
-    console.print(&answer.render(&files, common.format, console))?;
+    console.print(&answer.render(&files, options.all, common.format, console))?;
     match answer.run.as_ref().map(|run| Outcome::of_errors(&run.errors)) {
         Some(Outcome::Limit) => Ok(Outcome::Limit),
         _ => Ok(Outcome::finding(!answer.is_equal())),
     }
 }
 
-/// The differences between two inferred models with these names.
+/// All differences between two inferred models with these names.
 pub fn between(
     [a, b]: [&Model; 2],
     names: &[String; 2],
@@ -100,7 +105,7 @@ pub fn between(
 ) -> Result<String, snick::Error> {
     let diff = snick::diff(a, b, &DiffOptions::new())?;
     let answer = Answer { diff, run: None, graphs: [a.graph(), b.graph()] };
-    Ok(answer.render(names, format, &Console::silent(Limits::new())))
+    Ok(answer.render(names, true, format, &Console::silent(Limits::new())))
 }
 
 /// The differences between two models, and between their runs.
@@ -111,9 +116,9 @@ struct Answer<'g> {
 }
 
 impl Answer<'_> {
-    fn render(&self, files: &[String; 2], format: OutputFormat, console: &Console) -> String {
+    fn render(&self, files: &[String; 2], is_whole: bool, format: OutputFormat, console: &Console) -> String {
         match format {
-            OutputFormat::Text => as_text::write(self, files, console),
+            OutputFormat::Text => as_text::write(self, files, is_whole, console),
             OutputFormat::Json => as_json::write(self),
         }
     }
