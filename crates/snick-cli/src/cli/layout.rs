@@ -257,18 +257,9 @@ fn is_dividend(text: &str) -> bool {
 }
 
 /// The width of the terminal on standard output.
-#[cfg(unix)]
-#[allow(unsafe_code, reason = "the standard library does not ask terminals for their size")]
 fn terminal_columns() -> Option<usize> {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: TIOCGWINSZ writes a `winsize`, which the pointer refers to for the duration of the call.
-    let result = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    (result == 0 && size.ws_col > 0).then(|| usize::from(size.ws_col))
-}
-
-#[cfg(not(unix))]
-fn terminal_columns() -> Option<usize> {
-    None
+    let (columns, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(columns.0)).filter(|&columns| columns > 0)
 }
 
 #[cfg(test)]
