@@ -1,13 +1,15 @@
 //! JSON answers, given as structs that can be serialised.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use snick::{Diagnostic, InputOrigin, Model, Symbol};
 use snick_ir::Located;
 
-/// An answer with the name of its schema, and the symbols that it mentions.
+/// An answer with the name of its schema, and the symbols that it mentions. `docs/src/json.md` describes the
+/// members of all answers.
 #[derive(Serialize)]
 pub struct Answer<T> {
     /// The name of the schema, such as `snick.why/1`.
@@ -42,6 +44,18 @@ impl<T: Serialize> Answer<T> {
     }
 }
 
+/// The answer of a verb that writes the model to `output`; `errors` are its inference errors.
+pub fn written(schema: &'static str, output: &Path, errors: &[Located]) -> String {
+    #[derive(Serialize)]
+    struct Written {
+        /// The file or folder, as given.
+        output: String,
+        errors: Vec<LayerError>,
+    }
+    let errors = errors.iter().map(LayerError::of).collect();
+    Answer::new(schema, Written { output: output.display().to_string(), errors }).text()
+}
+
 /// A value in JSON on one line.
 pub fn line(value: &impl Serialize) -> String {
     snick_emit::json(value) + "\n"
@@ -50,11 +64,15 @@ pub fn line(value: &impl Serialize) -> String {
 /// The error of a layer.
 #[derive(Serialize)]
 pub struct LayerError {
+    /// The name of the layer.
     name: String,
+    /// Its operation type.
     op: String,
+    /// Its place in the file, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     loc: Option<String>,
     message: String,
+    /// The inputs that the error is about.
     origins: Vec<Origin>,
 }
 
@@ -75,7 +93,9 @@ impl LayerError {
 /// An input that an error is about.
 #[derive(Serialize)]
 pub struct Origin {
+    /// Its element type, its shape, and its elements if they are known and few.
     value: String,
+    /// Omitted for a value computed by a run.
     #[serde(flatten)]
     made_by: Option<MadeBy>,
     #[serde(skip_serializing_if = "Option::is_none")]

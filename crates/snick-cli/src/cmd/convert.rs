@@ -8,11 +8,10 @@ use snick_ir::Located;
 use snick_pass::states::State;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::help;
-use crate::cli::model;
-use crate::cli::options::ModelOptions;
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::stablehlo::StableHloArgs;
 use crate::cli::target::{TargetOptions, is_stdout};
+use crate::cli::{help, json, model};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -142,7 +141,7 @@ fn prepare_with_optional_inputs(options: &Options, console: &Console) -> Result<
 }
 
 /// Reads, infers, writes.
-pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let Prepared { mut model, mut errors, states } = prepare_with_optional_inputs(options, console)?;
     for file in options.stablehlo.files(&options.output)? {
         options.target.check(model.files().iter().map(PathBuf::as_path), &file)?;
@@ -154,13 +153,27 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }
     errors.iter().for_each(|error| console.located(error));
-    let outcome = Outcome::finding(!errors.is_empty());
-    if let Some(files) = options.stablehlo.save(&model, &options.output, states)? {
+    write(&model, states, &errors, options, console)?;
+    if common.format == OutputFormat::Json && !is_stdout(&options.output) {
+        console.print(&json::written("snick.convert/1", &options.output, &errors))?;
+    }
+    Ok(Outcome::finding(!errors.is_empty()))
+}
+
+/// Writes the model in the format of the output.
+fn write(
+    model: &Model,
+    states: Vec<State>,
+    errors: &[Located],
+    options: &Options,
+    console: &Console,
+) -> Result<(), Failure> {
+    if let Some(files) = options.stablehlo.save(model, &options.output, states)? {
         console.wrote(&files);
-        return Ok(outcome);
+        return Ok(());
     }
     match Format::to_write(&options.output) {
-        _ if is_stdout(&options.output) => console.print(&model.to_text())?,
+        _ if is_stdout(&options.output) => return console.print(&model.to_text()),
         Some(Format::Svg | Format::Dot) => {
             let failed = errors.iter().map(|error| error.layer.clone()).collect();
             console.wrote(&[model.save_picture(&options.output, &options.picture.options(failed))?]);
@@ -170,5 +183,5 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
             console.wrote(&model.save_with(&options.output, save)?);
         }
     }
-    Ok(outcome)
+    Ok(())
 }

@@ -21,7 +21,7 @@ pub mod why;
 use clap::Subcommand;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::options::Common;
+use crate::cli::options::{Common, OutputFormat};
 
 /// The verbs.
 #[derive(Subcommand)]
@@ -70,6 +70,9 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
     let common = &common.with_format();
     match verb {
         Verb::Check(_) => Ok(Outcome::Fine),
+        Verb::Completions(_) | Verb::Man(_) if common.format == OutputFormat::Json => {
+            Err(Failure::usage("completion scripts and manual pages have no JSON form"))
+        }
         Verb::Explain(options) => explain::run(&options, common, console),
         Verb::Inspect(options) => inspect::run(&options, common, console),
         Verb::Infer(options) => infer::run(&options, common, console),
@@ -77,8 +80,8 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Cost(options) => cost::run(&options, common, console),
         Verb::Plan(options) => plan::run(&options, common, console),
         Verb::Diff(options) => diff::run(&options, common, console),
-        Verb::Convert(options) => convert::run(&options, console),
-        Verb::Report(options) => report::run(&options, console),
+        Verb::Convert(options) => convert::run(&options, common, console),
+        Verb::Report(options) => report::run(&options, common, console),
         Verb::Run(options) => run::run(&options, common, console),
         Verb::Why(options) => why::run(&options, common, console),
         Verb::Reduce(options) => reduce::run(&options, common, console),

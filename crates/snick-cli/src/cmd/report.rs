@@ -6,10 +6,9 @@ use clap::Args;
 use snick::{Format, ReportOptions};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::help;
-use crate::cli::model;
-use crate::cli::options::ModelOptions;
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::overwrite::OverwriteOptions;
+use crate::cli::{help, json, model};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -34,7 +33,7 @@ pub struct Options {
 }
 
 /// Reads, infers, writes the page.
-pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
     let of_other = options.diff.as_ref().map(|path| ModelOptions {
         model: path.clone(),
@@ -61,5 +60,8 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
         None => page,
     };
     console.wrote(&[model.save_report(&options.output, &page)?]);
+    if common.format == OutputFormat::Json {
+        console.print(&json::written("snick.report/1", &options.output, &errors))?;
+    }
     Ok(Outcome::finding(!errors.is_empty()))
 }
