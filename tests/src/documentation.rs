@@ -221,6 +221,23 @@ fn code_is_that_of_the_files() {
 }
 
 #[test]
+fn each_json_schema_is_described() {
+    let mut sources = Vec::new();
+    files::walk(&root().join("crates"), &mut sources);
+    let sources = files::with_extension(sources, "rs");
+    let sources: String = sources.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    // In other strings, the quotes around the schema are escaped or the string is raw.
+    let names =
+        sources.split("\"snick.").skip(1).filter_map(|rest| rest.split_once("/1")).map(|(name, _)| name);
+    let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let names: BTreeSet<&str> = names.filter(is_name).filter(|name| *name != "test").collect();
+    let page = Page::read(root().join("docs/src/json.md"));
+    let missing: Vec<&&str> =
+        names.iter().filter(|name| !page.text.contains(&format!("`snick.{name}/1`"))).collect();
+    assert!(missing.is_empty() && names.len() > 20, "docs/src/json.md lacks {missing:?} of {names:?}");
+}
+
+#[test]
 fn text_form_examples_parse_and_infer() {
     for page in pages() {
         for (_, block) in page.blocks("snick") {

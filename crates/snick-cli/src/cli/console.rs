@@ -21,20 +21,30 @@ use super::waiting::Waiting;
 /// A diagnostic about the whole command, in JSON.
 #[derive(Serialize)]
 struct Message<'m> {
+    /// `error` or `note`.
     severity: &'m str,
+    /// What is wrong.
     message: &'m str,
 }
 
 /// A diagnostic about a layer, in JSON.
 #[derive(Serialize)]
 struct LayerMessage<'m> {
+    /// `error`.
     severity: &'m str,
+    /// The file of the model.
     file: &'m str,
+    /// 0 if unknown.
     line: u32,
+    /// 0 if unknown.
     column: u32,
+    /// The name of the layer.
     layer: &'m str,
+    /// Its operation type.
     op: &'m str,
+    /// What is wrong.
     message: String,
+    /// The inputs that the error is about.
     origins: Vec<json::Origin>,
 }
 

@@ -192,7 +192,9 @@ impl Total {
 fn of_model(model: &str, whole: Option<&str>, failure: &str) -> String {
     #[derive(Serialize)]
     struct Head<'m> {
+        /// The path of the model.
         model: &'m str,
+        /// Why there is no answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'m str>,
     }

@@ -53,10 +53,14 @@ impl Serialize for Summary<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Answer<'t> {
+            /// Omitted if no element is finite.
             #[serde(flatten)]
             range: Option<NumberRange>,
+            /// The number of NaNs.
             nan: usize,
+            /// The number of infinite elements.
             inf: usize,
+            /// The elements, if they are listed.
             #[serde(skip_serializing_if = "Option::is_none")]
             values: Option<Elements<'t>>,
         }

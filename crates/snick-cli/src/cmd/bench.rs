@@ -204,10 +204,14 @@ impl Serialize for Times {
     }
 }
 
+/// The answer.
 #[derive(Serialize)]
 struct Content<'t> {
+    /// The number of threads of the run stage.
     threads: u32,
+    /// The times of each stage, by its name.
     stages: &'t Times,
+    /// The peak memory of the process in MiB, if the system reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     peak_rss_mb: Option<f64>,
 }
@@ -215,8 +219,11 @@ struct Content<'t> {
 /// The time of a stage in milliseconds.
 #[derive(Serialize)]
 struct StageTime {
+    /// The shortest time.
     min_ms: f64,
+    /// The median time.
     median_ms: f64,
+    /// The number of repetitions.
     runs: usize,
 }
 

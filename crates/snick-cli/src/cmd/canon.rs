@@ -261,38 +261,57 @@ impl Canonical {
 /// The summary as JSON.
 #[derive(Serialize)]
 struct Summary<'s> {
+    /// The number of slice-like layers in the original model.
     slice_like_before: usize,
+    /// The number of `slice` primitives in the canonical form.
     slice_after: usize,
+    /// The number of rewrites applied.
     rewrites: usize,
+    /// The number of layers after lowering the slice-like layers, before optimisation.
     layers_lowered: usize,
+    /// The number of layers of the canonical form.
     layers_after: usize,
+    /// The number of slices after lowering.
     slices_lowered: usize,
+    /// The bytes sliced after lowering.
     bytes_lowered: u64,
+    /// The bytes sliced by the canonical form.
     bytes_after: u64,
+    /// The number of rewrites that were executed before and after.
     checked: usize,
+    /// The number of rewrites that could not be executed.
     unchecked: usize,
+    /// Reports of rewrites whose results differ; they are not applied.
     refuted: Vec<&'s str>,
+    /// The slice-like layers that were not lowered.
     left: Vec<NotLowered<'s>>,
     /// `null` if `--verify` is not given.
     session: Option<SessionSummary<'s>>,
-    /// `null` if unknown.
+    /// Whether the outputs are equal before and after; `null` if unknown.
     verified: Option<bool>,
+    /// Errors of inference and rewriting.
     errors: Vec<LayerError>,
 }
 
 /// The result of checking the substitutes of a session.
 #[derive(Serialize)]
 struct SessionSummary<'s> {
+    /// The number of substitutes that were executed.
     checked: usize,
+    /// The number of substitutes that could not be executed.
     unchecked: usize,
+    /// Reports of substitutes whose results differ.
     refuted: &'s [String],
 }
 
 /// A slice-like layer that was not lowered.
 #[derive(Serialize)]
 struct NotLowered<'s> {
+    /// Its name.
     name: &'s str,
+    /// Its operation type.
     op: &'s str,
+    /// Why it was not lowered.
     reason: &'s str,
 }
 

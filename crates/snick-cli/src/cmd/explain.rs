@@ -27,7 +27,7 @@ pub struct Options {
     #[arg(value_name = "CODE")]
     code: Option<String>,
     /// Print a page of documentation
-    #[arg(long)]
+    #[arg(long, conflicts_with = "report")]
     markdown: bool,
 }
 
@@ -158,14 +158,23 @@ fn as_json(codes: &[&CheckCode]) -> String {
     Answer::new("snick.explain/1", BTreeMap::from([("codes", codes)])).text()
 }
 
+/// A code.
 #[derive(Serialize)]
 struct Explained {
+    /// The code, such as `S016`.
     code: &'static str,
+    /// Its name, such as `unused-input`.
     name: &'static str,
+    /// `error`, `warning` or `note`.
     severity: &'static str,
+    /// Whether it is only checked if it is selected.
     on_demand: bool,
+    /// What it means.
     meaning: &'static str,
+    /// Why it matters.
     reason: &'static str,
+    /// How to fix it.
     remedy: &'static str,
+    /// A model with such a finding.
     example: String,
 }

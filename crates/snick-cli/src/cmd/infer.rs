@@ -65,21 +65,30 @@ fn as_json(model: &Model, errors: &[Located]) -> String {
     json::Answer::new("snick.infer/1", facts).text()
 }
 
+/// The answer.
 #[derive(Serialize)]
 struct Facts<'m> {
+    /// In file order.
     inputs: Vec<Signature<'m>>,
+    /// In file order.
     outputs: Vec<Signature<'m>>,
+    /// All layers of the model.
     nodes: Nodes<'m>,
+    /// All symbols of the model.
     symbols: Vec<Symbol>,
+    /// Errors of layers, but not their consequences.
     errors: Vec<LayerError>,
 }
 
 /// An input or output of the model.
 #[derive(Serialize)]
 struct Signature<'m> {
+    /// The name of the layer.
     name: &'m str,
+    /// The name of the tensor, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     public_name: Option<&'m str>,
+    /// `None` for a layer without an output.
     #[serde(flatten)]
     fact: Option<PortFact>,
 }
@@ -91,9 +100,12 @@ fn signature(graph: &Graph, id: NodeId) -> Signature<'_> {
     Signature { name: node.name(), public_name, fact }
 }
 
+/// The inferred type and shape of a value.
 #[derive(Serialize)]
 struct PortFact {
+    /// The element type.
     element_type: &'static str,
+    /// The shape with intervals.
     shape: String,
     /// The shape with expressions, if they say more than the intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,32 +129,47 @@ impl Serialize for Nodes<'_> {
     }
 }
 
+/// A layer.
 #[derive(Serialize)]
 struct Layer<'m> {
+    /// Its name.
     name: &'m str,
+    /// Its operation type.
     op: &'m str,
+    /// Its operation set, such as `opset8`.
     version: String,
+    /// Its place in the file, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     loc: Option<String>,
+    /// Its outputs. A Result has one: the value that it returns.
     outputs: Vec<Port<'m>>,
+    /// Whether its type is unknown, so that it keeps the declared shapes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     opaque: bool,
+    /// Its bodies, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bodies: Vec<Body<'m>>,
 }
 
+/// An output of a layer.
 #[derive(Serialize)]
 struct Port<'m> {
+    /// The port, as numbered in the file.
     port: u32,
+    /// Its type and shape.
     #[serde(flatten)]
     fact: PortFact,
+    /// The names of the tensor.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tensor_names: &'m [String],
 }
 
+/// A body of a layer.
 #[derive(Serialize)]
 struct Body<'m> {
+    /// The role of the body: `body`, `then_body` or `else_body`.
     name: &'static str,
+    /// Its layers.
     nodes: Nodes<'m>,
 }
 

@@ -27,7 +27,7 @@ pub struct Options {
     /// An operation type; all operations if absent
     op: Option<String>,
     /// Write the reference as Markdown
-    #[arg(long)]
+    #[arg(long, conflicts_with = "report")]
     markdown: bool,
 }
 
@@ -163,31 +163,47 @@ fn as_json(entries: &[&'static Entry]) -> String {
     Answer::new("snick.ops/1", BTreeMap::from([("ops", ops)])).text()
 }
 
+/// An operation.
 #[derive(Serialize)]
 struct Operation {
+    /// The operation type.
     name: &'static str,
+    /// `openvino`, or `snick` for a primitive.
     dialect: &'static str,
+    /// The operation sets that introduce a version of it; empty for a primitive.
     opsets: &'static [u8],
+    /// The least number of inputs.
     min_inputs: usize,
     /// Omitted if the number of inputs is unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_inputs: Option<usize>,
+    /// Its traits.
     properties: Vec<String>,
+    /// Its description.
     doc: &'static str,
+    /// Its attributes.
     attributes: Vec<Attribute>,
 }
 
+/// An attribute of an operation.
 #[derive(Serialize)]
 struct Attribute {
+    /// The name.
     name: &'static str,
+    /// The type in words.
     r#type: Cow<'static, str>,
+    /// Whether it must be given.
     required: bool,
+    /// The default value as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<String>,
+    /// The first operation set with the attribute, if it is not the first of the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<u8>,
+    /// The first operation set without the attribute again.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<u8>,
+    /// The description.
     doc: &'static str,
 }
 

@@ -105,11 +105,16 @@ fn report(
     })
 }
 
+/// The answer.
 #[derive(Serialize)]
 struct Content {
+    /// The number of layers of the model.
     layers_before: usize,
+    /// The number of layers of the reduced model.
     layers_after: usize,
+    /// The number of tests.
     runs: usize,
+    /// Whether the search ended before `--max-tests`.
     minimal: bool,
 }
 

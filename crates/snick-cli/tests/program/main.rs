@@ -3,6 +3,7 @@
 
 mod cli;
 mod devices;
+mod documented_json;
 mod explain;
 mod many;
 mod outputs;

@@ -1,7 +1,7 @@
 //! The report: a page that shows a model, and the data for the viewer on that page.
 //!
 //! Each file of this module produces a part of the data. Together the parts form JSON of the schema
-//! `snick.view/1`, which `docs/src/pictures.md` describes. The viewer is in `crates/snick-view/assets`.
+//! `snick.view/1`, which `docs/src/json.md` describes. The viewer is in `crates/snick-view/assets`.
 
 mod changes;
 mod layers;

@@ -48,27 +48,41 @@ pub struct Options {
 /// The summary of a model.
 #[derive(Default, Serialize)]
 struct Summary {
+    /// The name of the model.
     name: String,
+    /// The version of the OpenVINO IR, if it is one.
     #[serde(skip)]
     ir_version: Option<u32>,
+    /// The number of layers, including bodies.
     layers: usize,
+    /// The number of connections, including bodies.
     wires: usize,
+    /// The number of layers of unknown type.
     opaque: usize,
+    /// The bytes of all constants.
     weights_bytes: usize,
+    /// In file order.
     inputs: Vec<Port>,
+    /// In file order.
     outputs: Vec<Port>,
     /// The number of output sizes without an upper bound.
     #[serde(skip)]
     unbounded_outputs: usize,
     /// The same for all layers.
     unbounded_dims: usize,
+    /// The number of layers of each operation type.
     ops: BTreeMap<String, usize>,
+    /// The slice-like layers, including bodies.
     slices: Vec<SliceRow>,
+    /// The weights, grouped by storage type and scale.
     #[serde(serialize_with = "weights::serialize")]
     weights: BTreeMap<WeightKind, WeightsOf>,
+    /// The variables.
     states: Vec<StateSize>,
+    /// The layers of an execution graph, in execution order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     times: Vec<LayerTime>,
+    /// The cost of a run; `None` if the layers form a cycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Totals>,
 }
@@ -76,10 +90,13 @@ struct Summary {
 /// An input or output.
 #[derive(Serialize)]
 struct Port {
+    /// The name of the layer.
     #[serde(rename = "name")]
     layer: String,
+    /// The name of the tensor, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     public_name: Option<String>,
+    /// The element type, and the shape with the declarations of symbols.
     #[serde(rename = "type")]
     kind: String,
 }

@@ -14,10 +14,14 @@ use crate::cli::layout::{Layout, column, width};
 /// A slice-like layer.
 #[derive(Serialize)]
 pub(super) struct SliceRow {
+    /// The name of the layer.
     #[serde(rename = "name")]
     layer: String,
+    /// Its operation type.
     op: String,
+    /// The slice of each output in numpy notation; empty if the bounds are known only in a run.
     numpy: Vec<String>,
+    /// The primitives that the layer is lowered to.
     #[serde(rename = "slice")]
     primitives: Vec<String>,
     /// Why there are no primitives.

@@ -52,10 +52,13 @@ fn total_bits(weights: &Weights) -> f64 {
 pub(super) fn serialize<S: Serializer>(weights: &Weights, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct WeightsOfKind<'w> {
+        /// Their storage type and scale.
         #[serde(flatten)]
         kind: &'w WeightKind,
+        /// Their layers, number and bytes.
         #[serde(flatten)]
         of_kind: &'w WeightsOf,
+        /// Bits per weight.
         bits: f64,
     }
     // Rounds like the text output, half to even: 4.0625 to 4.062.

@@ -18,11 +18,16 @@ pub(super) struct Profile {
     since: Instant,
 }
 
+/// A layer.
 #[derive(Serialize)]
 struct LayerTime {
+    /// The name of the layer.
     name: String,
+    /// Its operation type.
     op: String,
+    /// Its place in the file; `0:0` if unknown.
     loc: String,
+    /// In milliseconds.
     #[serde(rename = "ms", serialize_with = "ms")]
     time: Duration,
 }
@@ -30,8 +35,11 @@ struct LayerTime {
 /// The layers of an operation type.
 #[derive(Serialize)]
 struct OpTime<'p> {
+    /// The operation type.
     op: &'p str,
+    /// The number of layers.
     layers: usize,
+    /// In milliseconds.
     #[serde(rename = "ms", serialize_with = "ms")]
     time: Duration,
 }
@@ -108,6 +116,7 @@ impl Serialize for Profile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Answer<'p> {
+            /// The total.
             #[serde(serialize_with = "ms")]
             ms: Duration,
             layers: &'p [LayerTime],

@@ -111,33 +111,51 @@ impl RunReport {
     }
 }
 
+/// The answer.
 #[derive(Serialize)]
 struct Content<'r> {
+    /// The number of steps.
     steps: usize,
+    /// The outputs of all steps, once for each of their names.
     outputs: Vec<Output<'r>>,
+    /// The outputs and inner values that were compared.
     compared: Vec<Compared<'r>>,
+    /// Outputs to compare for which the file has no array.
     missing: &'r [String],
+    /// The first layer, in execution order, that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_difference: Option<&'r str>,
+    /// The times, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'r Profile>,
+    /// Errors of inference and of the run.
     errors: Vec<LayerError>,
 }
 
+/// An output of a step.
 #[derive(Serialize)]
 struct Output<'r> {
+    /// The name, prefixed with the step except in the first step.
     name: &'r str,
+    /// The element type.
     element_type: &'r str,
+    /// The dims.
     shape: &'r [usize],
+    /// The range of the elements, or the elements.
     #[serde(flatten)]
     summary: Summary<'r>,
 }
 
+/// A comparison with a recorded array.
 #[derive(Serialize)]
 struct Compared<'r> {
+    /// The name of the output or layer.
     name: &'r str,
+    /// Whether all elements are within the tolerance.
     ok: bool,
+    /// The largest differences.
     #[serde(flatten)]
     comparison: &'r Comparison,
+    /// The number of elements outside the tolerance.
     outside: usize,
 }

@@ -120,23 +120,37 @@ impl Serialize for ModelPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Answer<'p> {
+            /// The number of devices.
             devices: usize,
+            /// As for `--mesh`.
             #[serde(serialize_with = "serial::text")]
             mesh: &'p Mesh,
+            /// As for `--shard`.
             #[serde(serialize_with = "serial::text")]
             shard: &'p ShardRules,
+            /// See [`ModelPlan::weight_bytes`].
             weight_bytes: u64,
+            /// See [`ModelPlan::input_bytes`].
             input_bytes: u64,
+            /// See [`ModelPlan::result_bytes`].
             result_bytes: u64,
+            /// See [`ModelPlan::peak_bytes`].
             peak_bytes: u64,
+            /// See [`ModelPlan::device_bytes`].
             device_bytes: u64,
+            /// See [`ModelPlan::sent_bytes`].
             sent_bytes: u64,
+            /// See [`ModelPlan::memory`].
             #[serde(rename = "memory_bytes", skip_serializing_if = "Option::is_none")]
             memory: Option<u64>,
+            /// See [`ModelPlan::fits`].
             #[serde(skip_serializing_if = "Option::is_none")]
             fits: Option<bool>,
+            /// See [`ModelPlan::arguments`].
             arguments: &'p [PlannedArgument],
+            /// See [`ModelPlan::transfers`].
             transfers: Vec<Sent<'p>>,
+            /// See [`ModelPlan::unplanned`].
             unplanned: Vec<Unknown<'p>>,
         }
         #[derive(Serialize)]
