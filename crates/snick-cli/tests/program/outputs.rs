@@ -193,3 +193,18 @@ fn written_files_are_reported_with_size_and_version() {
     );
     fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn what_has_no_json_form_refuses_the_format() {
+    for args in [
+        &["man"][..],
+        &["man", "run"],
+        &["completions", "bash"],
+        &["ops", "--markdown"],
+        &["explain", "--markdown"],
+    ] {
+        let out = snick(&[args, &["--format", "json"]].concat());
+        assert_eq!((out.status.code(), text(&out.stdout)), (Some(2), String::new()), "{args:?}");
+        assert_eq!(snick(args).status.code(), Some(0), "{args:?}");
+    }
+}

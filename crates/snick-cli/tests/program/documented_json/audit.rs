@@ -91,7 +91,7 @@ impl<'p> Audit<'p> {
             });
             let Some((table, member)) = found else {
                 let place = &places[0];
-                self.problem(place, &place.member(key), &format!("is printed, but is not listed: {value}"));
+                self.problem(place, &place.member(key), "is printed, but is not listed");
                 continue;
             };
             self.printed.insert((&table.anchor, &member.path));
