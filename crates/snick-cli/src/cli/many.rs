@@ -155,11 +155,14 @@ impl Total {
                 let message = failure.to_string();
                 // The path is already the start of the line.
                 let message = message.strip_prefix(&format!("{path}: ")).unwrap_or(&message);
-                (None, format!("error: {message}"))
+                (None, message.to_string())
             }
         };
         Ok(match format {
-            OutputFormat::Text => format!("{}: {}\n", Escaped(path), Escaped(line.trim_end())),
+            OutputFormat::Text => {
+                let severity = if whole.is_none() { "error: " } else { "" };
+                format!("{}: {severity}{}\n", Escaped(path), Escaped(line.trim_end()))
+            }
             OutputFormat::Json => of_model(path, whole.as_deref(), &line),
         })
     }

@@ -27,7 +27,7 @@ pub struct Options {
     #[arg(value_name = "CODE")]
     code: Option<String>,
     /// Print a page of documentation
-    #[arg(long, conflicts_with = "report")]
+    #[arg(long, conflicts_with = "format")]
     markdown: bool,
 }
 

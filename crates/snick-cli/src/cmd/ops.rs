@@ -27,7 +27,7 @@ pub struct Options {
     /// An operation type; all operations if absent
     op: Option<String>,
     /// Write the reference as Markdown
-    #[arg(long, conflicts_with = "report")]
+    #[arg(long, conflicts_with = "format")]
     markdown: bool,
 }
 
