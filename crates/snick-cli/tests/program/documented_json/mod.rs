@@ -51,6 +51,7 @@ const COMMANDS: &[&str] = &[
     "why docs/examples/masked_keys.snick --unknown",
     "why models/bpe_tokenizer/model.xml --unknown",
     "why IN/unranked.snick --unknown",
+    "why models/slice8_01_basic/model.xml --unknown",
     "why OUT/two.onnx --unknown",
     "why docs/examples/mismatch.snick --error 1",
     "why IN/elements.snick --error 1",
