@@ -1,5 +1,5 @@
 //! The program as seen by other programs, with helpers to run it on models and in folders.
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
 mod cli;
 mod devices;
