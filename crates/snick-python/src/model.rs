@@ -366,7 +366,7 @@ impl Model {
     fn save(&self, py: Python<'_>, path: PathBuf, is_strided: bool) -> PyResult<()> {
         let slice_as = if is_strided { SliceAs::StridedSlice } else { SliceAs::default() };
         self.inferred(py, Stage::Other, |state| {
-            state.model.save_with(&path, SaveOptions::new().slice_as(slice_as)).map(drop)
+            state.model.save_with(&path, SaveOptions::new().slice_as(slice_as))
         })
     }
 

@@ -107,7 +107,10 @@ proptest! {
         let parsed = symbols.parse(&shown);
         prop_assert!(parsed.is_ok(), "{}", shown);
         let at = |expr: &SymExpr| symbols.eval(expr, &|id: SymbolId| INTERVALS.get(id.index()).map(|(lo, _)| lo + 1));
-        prop_assert_eq!(parsed.map(|expr| at(&expr)), Ok(at(&a)), "{}", shown);
+        // An intermediate value may overflow in one form and not in the other.
+        if let (Ok(Some(parsed)), Some(built)) = (parsed.map(|expr| at(&expr)), at(&a)) {
+            prop_assert_eq!(parsed, built, "{}", shown);
+        }
         prop_assert!(symbols.le(&a, &a) && symbols.always_eq(&b, &b));
     }
 

@@ -31,20 +31,25 @@ impl WrittenFile {
     fn new(path: &Path, bytes: u64) -> Self {
         Self { path: path.to_path_buf(), bytes, version: None }
     }
+
+    /// Writes a file like [`write_file`], and describes it.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Result<Self, Error> {
+        let mut files = OutputFiles::new();
+        let bytes = files.stage(path, fill).map_err(|error| Error::io(path, error))?;
+        files.commit()?;
+        Ok(Self::new(path, bytes))
+    }
 }
 
 /// Writes a file; see [`OutputFiles`].
 ///
 /// # Errors
 /// [`Error::Io`].
-pub fn write_file(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
-) -> Result<WrittenFile, Error> {
-    let mut files = OutputFiles::new();
-    let bytes = files.stage(path, fill).map_err(|error| Error::io(path, error))?;
-    files.commit()?;
-    Ok(WrittenFile::new(path, bytes))
+pub fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
+    WrittenFile::write(path, fill).map(drop)
 }
 
 /// Files that are written together. The content of each file goes to a temporary file in the same folder, and
@@ -141,11 +146,16 @@ impl OutputFiles {
         Ok(file.get_ref().metadata()?.len())
     }
 
-    /// Puts all files in place, in the order in which they were added, and returns them.
+    /// Puts all files in place, in the order in which they were added.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn commit(mut self) -> Result<Vec<WrittenFile>, Error> {
+    pub fn commit(self) -> Result<(), Error> {
+        self.commit_listed().map(drop)
+    }
+
+    /// Like [`OutputFiles::commit`], and returns the files.
+    pub(crate) fn commit_listed(mut self) -> Result<Vec<WrittenFile>, Error> {
         for staged in &mut self.staged {
             let (target, done) = match staged {
                 Staged::Regular { temporary, target } => (&*target, fs::rename(temporary, &*target)),

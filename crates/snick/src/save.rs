@@ -81,7 +81,7 @@ impl SaveOptions {
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<Vec<WrittenFile>, Error> {
     let mut files = OutputFiles::new();
     write(graph, path, options, &mut files)?;
-    files.commit()
+    files.commit_listed()
 }
 
 /// Returns the files that [`save`] would write.
@@ -185,7 +185,7 @@ pub(crate) fn save_picture(
         Some(Format::Dot) => snick_emit::dot(graph, &|layer| options.is_failed(layer)),
         _ => snick_view::svg(graph, options),
     };
-    crate::write_file(path, |file| file.write_all(picture.as_bytes()))
+    WrittenFile::write(path, |file| file.write_all(picture.as_bytes()))
 }
 
 #[cfg(test)]

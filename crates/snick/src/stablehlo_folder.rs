@@ -101,7 +101,7 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<Vec<WrittenFile>, E
     }
     files.add(&manifest_file, |file| file.write_all(manifest.as_bytes()))?;
     files.add(&text_file, |file| write!(file, "{module}"))?;
-    files.commit()
+    files.commit_listed()
 }
 
 /// Fails if `folded.bin` would overwrite weights that the manifest points to.

@@ -98,6 +98,6 @@ impl StableHloArgs {
         if let Some(mesh) = &self.mesh {
             options = options.mesh(mesh.clone(), self.shard.clone().unwrap_or_default());
         }
-        Ok(Some(model.save_stablehlo(output, &options)?))
+        Ok(Some(model.write_stablehlo(output, &options)?))
     }
 }

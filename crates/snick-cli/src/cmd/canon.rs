@@ -86,7 +86,7 @@ fn answer(
         Some(output) if is_stdout(output) => {
             return Ok(Answer { whole: model.to_text(), line, outcome, model });
         }
-        Some(output) => console.wrote(&model.save_with(output, options.target.save())?),
+        Some(output) => console.wrote(&model.write(output, options.target.save())?),
         None => {}
     }
     let whole = match common.format {

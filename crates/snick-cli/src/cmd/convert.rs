@@ -176,11 +176,11 @@ fn write(
         _ if is_stdout(&options.output) => return console.print(&model.to_text()),
         Some(Format::Svg | Format::Dot) => {
             let failed = errors.iter().map(|error| error.layer.clone()).collect();
-            console.wrote(&[model.save_picture(&options.output, &options.picture.options(failed))?]);
+            console.wrote(&[model.write_picture(&options.output, &options.picture.options(failed))?]);
         }
         _ => {
             let save = options.target.save().precision(options.stablehlo.precision());
-            console.wrote(&model.save_with(&options.output, save)?);
+            console.wrote(&model.write(&options.output, save)?);
         }
     }
     Ok(())

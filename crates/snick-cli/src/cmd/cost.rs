@@ -199,7 +199,7 @@ fn write_dearest(example: &Example, top: usize, layout: Layout, text: &mut Strin
         })
         .collect();
     if !rows.is_empty() {
-        let _ = writeln!(text, "\nlayers that cost most, of {}", cost.layers.len());
+        let _ = writeln!(text, "\nmost expensive layers, of {}", cost.layers.len());
     }
     let [numbers, formulas] = [0, 1].map(|at| column(rows.iter().map(|row| row[at].as_str()), 40));
     for (layer, [number, formula]) in layers.into_iter().zip(&rows) {

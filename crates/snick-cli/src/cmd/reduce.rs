@@ -120,12 +120,12 @@ struct Content {
 
 /// Writes the result, and returns its files. If it is text form, it starts with the command in a comment.
 fn write(options: &Options, small: Graph) -> Result<Vec<WrittenFile>, Failure> {
-    let mut files = Model::from(small).save_with(&options.output, options.target.save())?;
+    let mut files = Model::from(small).write(&options.output, options.target.save())?;
     if options.output.extension().is_some_and(|extension| extension == "snick") {
         let text = std::fs::read_to_string(&options.output).map_err(Failure::usage)?;
         let command = options.test.as_deref().unwrap_or("snick infer {}");
         let command = command.replace("{}", "-").replace('\n', " ");
-        let model = snick::write_file(&options.output, |file| {
+        let model = WrittenFile::write(&options.output, |file| {
             file.write_all(format!("// RUN: {command}\n{text}").as_bytes())
         })?;
         files.retain(|file| file.path != model.path);

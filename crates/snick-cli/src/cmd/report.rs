@@ -1,9 +1,10 @@
 //! `snick report`: a page that shows the model.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::{Format, ReportOptions};
+use snick::{Format, ReportOptions, WrittenFile};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -59,7 +60,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         Some(other) => page.diff(other),
         None => page,
     };
-    console.wrote(&[model.save_report(&options.output, &page)?]);
+    let page = model.report(&page)?;
+    console.wrote(&[WrittenFile::write(&options.output, |file| file.write_all(page.as_bytes()))?]);
     if common.format == OutputFormat::Json {
         console.print(&json::written("snick.report/1", &options.output, &errors))?;
     }

@@ -97,7 +97,7 @@ fn within(memory: usize, header: &Header) -> Result<usize, NpzError> {
 /// Writes an array to an `.npy` file.
 pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<WrittenFile, snick::Error> {
     let (header, elements) = npy::parts(tensor);
-    snick::write_file(path, |file| {
+    WrittenFile::write(path, |file| {
         file.write_all(&header)?;
         file.write_all(&elements)
     })
@@ -139,7 +139,7 @@ pub fn write<'a>(
     path: &Path,
     arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<WrittenFile, snick::Error> {
-    snick::write_file(path, |file| {
+    WrittenFile::write(path, |file| {
         let mut archive = ZipWriter::new(file);
         for (name, tensor) in arrays {
             let (header, elements) = npy::parts(tensor);

@@ -15,7 +15,7 @@ pub const GIVEN_UP: [&str; 9] = [
 ];
 
 pub(crate) const TOO_LARGE: &str = "its expression would be too long or would need more than 64 bits";
-pub(crate) const TOO_LARGE_OUTSIDE: &str = "its expression outside the body is too long";
+pub(crate) const TOO_LARGE_OUTSIDE: &str = "its expression in terms of sizes outside the body is too long";
 pub(crate) const BEYOND_TYPE: &str =
     "start, stop or step may exceed the integers that the element type represents exactly";
 pub(crate) const EITHER_DIRECTION: &str = "the step may be negative or positive";
@@ -25,4 +25,4 @@ pub(crate) const NO_RULE: &str = "the operation is unknown, and the file declare
 /// For values of unknown operations whose rank the file does not declare.
 pub const NO_RULE_FOR_RANK: &str = "the operation is unknown, and the file declares no rank";
 /// For sizes that are unknown although all input shapes are known.
-pub const NO_EXPRESSION: &str = "it is not a function of the input shapes in every run";
+pub const NO_EXPRESSION: &str = "no formula over the input sizes is known to hold in every run";

@@ -21,7 +21,7 @@ use snick_shape::{SymExpr, Symbols};
 use self::changes::Changes;
 use self::layers::Numbers;
 use self::overview::Overview;
-use crate::{Amount, Error, Model, WrittenFile, write_file};
+use crate::{Amount, Error, Model, write_file};
 
 /// The schema of the data.
 const SCHEMA: &str = "snick.view/1";
@@ -89,7 +89,7 @@ impl Model {
     ///
     /// # Errors
     /// Same as [`Model::report`], and [`Error::Io`].
-    pub fn save_report(&self, path: impl AsRef<Path>, options: &ReportOptions) -> Result<WrittenFile, Error> {
+    pub fn save_report(&self, path: impl AsRef<Path>, options: &ReportOptions) -> Result<(), Error> {
         let page = self.report(options)?;
         write_file(path.as_ref(), |file| file.write_all(page.as_bytes()))
     }

@@ -48,7 +48,7 @@ impl Baseline {
             self.0.iter().flat_map(|(line, &count)| std::iter::repeat_n(line.as_str(), count)).collect();
         lines.sort_unstable();
         let text = format!("{HEADER}\n{}\n", lines.join("\n"));
-        Ok(snick::write_file(file, |out| out.write_all(text.as_bytes()))?)
+        Ok(WrittenFile::write(file, |out| out.write_all(text.as_bytes()))?)
     }
 
     /// For each line, removes as many findings as the line occurs.

@@ -23,7 +23,7 @@ use crate::stablehlo::module::Module;
 /// let program = Program::of(&stablehlo::module(&graph, Default::default())?)?;
 /// let rows = vec![vec![None, Some("model".to_string())], vec![Some("model".to_string()), None]];
 /// let partition = program.partition(&"model=2".parse()?, &rows);
-/// Two devices all-reduce 4 x 2 numbers: each device sends half of them twice.
+/// // Two devices all-reduce 4 x 2 numbers: each device sends half of them twice.
 /// assert_eq!(partition.sent(), 32);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

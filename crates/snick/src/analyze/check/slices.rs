@@ -44,7 +44,7 @@ static NO_OP_SLICE: CheckCode = CheckCode {
 
 static DEAD_MASK: CheckCode = CheckCode {
     code: Code::DeadMask,
-    meaning: "A mask of a StridedSlice has set bits beyond the number of its entries, or set bits that \
+    meaning: "In a StridedSlice, a mask has bits for entries that begin and end do not have, or bits that \
               another mask overrides.",
     reason: "The bits have no effect. For each entry, ellipsis_mask overrides all other masks, new_axis_mask \
              overrides shrink, begin and end, and shrink_axis_mask overrides begin and end.",
