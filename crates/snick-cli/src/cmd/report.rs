@@ -1,6 +1,5 @@
 //! `snick report`: a page that shows the model.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;

@@ -214,8 +214,8 @@ fn origin_text(origin: &UnknownOrigin, layout: Layout) -> String {
     // An input leaves a size open in one way only, which the suggestion for the whole model changes.
     let Some(reason) = origin.reason.as_deref() else { return text };
     let _ = writeln!(text, "        {}", Escaped(reason));
-    for Suggestion { shape, gives, .. } in &origin.suggestions {
-        let _ = writeln!(text, "        try --shape \"{}\": {}", Escaped(shape), Escaped(gives));
+    for Suggestion { shape, effect, .. } in &origin.suggestions {
+        let _ = writeln!(text, "        try --shape \"{}\": {}", Escaped(shape), Escaped(effect));
     }
     text
 }

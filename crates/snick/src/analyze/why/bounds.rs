@@ -1,10 +1,11 @@
 //! Finds the input shapes that bound as many sizes of a model as possible.
 
-use snick_ir::{Graph, Value};
+use snick_ir::Graph;
 use snick_shape::{Interval, SymbolId};
 
 use super::super::BirthKind;
 use super::super::symbols::Births;
+use super::relabel::{labelled_type, relabelled};
 use super::suggest::{Change, Roots, Suggester, UPPER_BOUNDS};
 use crate::Model;
 use crate::outputs::public_name;
@@ -99,23 +100,11 @@ fn score(graph: &Graph) -> Score {
 
 /// The outputs of the model whose shapes differ, displayed with the symbols of `before`.
 fn changed_outputs(before: &Graph, after: &Graph) -> Vec<BoundedOutput> {
-    let (births, mut symbols) = (Births::new(after), after.symbols().clone());
-    for symbol in after.symbols().ids().filter(|&symbol| after.symbols().name(symbol).is_none()) {
-        let Some(size) = births.size(symbol) else { continue };
-        let same = before.fact(size.value).and_then(|fact| size.part.of(fact)?.as_symbol());
-        let label = match same {
-            Some(same) => before.symbols().label(same).into_owned(),
-            None => symbols.interval(&symbol.into()).to_string(),
-        };
-        symbols.set_label(symbol, &label);
-    }
-    let text = |graph: &Graph, symbols, value: Value| {
-        let fact = graph.fact(value)?;
-        Some(format!("{}{}", fact.element_type(), fact.shape().display_labels(symbols)))
-    };
+    let symbols = relabelled(before, after);
     let changed = before.results().filter_map(|id| {
         let value = before.node(id).output(0)?;
-        let (old, new) = (text(before, before.symbols(), value)?, text(after, &symbols, value)?);
+        let old = labelled_type(before, before.symbols(), value)?;
+        let new = labelled_type(after, &symbols, value)?;
         let name = public_name(before, id).to_string();
         (old != new).then_some(BoundedOutput { name, before: old, after: new })
     });

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod error;
+mod relabel;
 pub(super) mod suggest;
 mod target;
 mod text;

@@ -14,6 +14,7 @@ use snick_shape::{Birth, Interval, SymExpr, SymbolId};
 
 use super::super::BirthKind;
 use super::super::symbols::Births;
+use super::relabel::{labelled_type, relabelled};
 use crate::Model;
 
 /// An input shape that was tested, and its effect.
@@ -24,6 +25,10 @@ pub struct Suggestion {
     pub shape: String,
     /// The resulting element type and shape of the output in question: `f32[B,4,T+P,8]`.
     pub gives: String,
+    /// The effect in the symbols of the model without the suggestion: `y becomes f32[B,4,T+P,8]`, or if the
+    /// shape has the same formulas, `T+P is at most 2048`.
+    #[serde(skip)]
+    pub effect: String,
 }
 
 /// Upper bounds to try, most useful first.
@@ -249,7 +254,24 @@ impl<'m> Suggester<'m> {
         let fact = graph.fact(of.value)?;
         let score = self.score(graph, &of.part.of(fact)?);
         let gives = format!("{}{}", fact.element_type(), fact.shape().display_labels(graph.symbols()));
-        Some((Suggestion { shape, gives }, score))
+        let effect = self.effect(graph, of).unwrap_or_else(|| gives.clone());
+        Some((Suggestion { shape, gives, effect }, score))
+    }
+
+    /// Describes what changed for a part of a value in the graph `after` other input shapes were set.
+    fn effect(&self, after: &Graph, of: ValuePart) -> Option<String> {
+        let symbols = relabelled(self.graph, after);
+        let old = labelled_type(self.graph, self.graph.symbols(), of.value)?;
+        let new = labelled_type(after, &symbols, of.value)?;
+        if new != old {
+            return Some(format!("{} becomes {new}", self.graph.node(of.value.node).name()));
+        }
+        let expr = of.part.of(after.fact(of.value)?)?;
+        let (text, interval) = (symbols.display(&expr).to_string(), symbols.interval(&expr));
+        Some(match interval.has_upper() {
+            true => format!("{text} is at most {}", interval.hi()),
+            false => format!("{text} is at least {}", interval.lo()),
+        })
     }
 
     /// The change in the syntax of [`Model::reshape`]; `None` if it changes no input.

@@ -76,14 +76,8 @@ impl Why {
         }
         write!(f, "\n\n")?;
         self.tree.draw(f, "", "", drawn)?;
-        for Suggestion { shape, gives } in &self.suggestions {
-            write!(
-                f,
-                "\ntry --shape \"{}\"\n    {} becomes {}\n",
-                Escaped(shape),
-                Escaped(&target.layer),
-                Escaped(gives)
-            )?;
+        for Suggestion { shape, effect, .. } in &self.suggestions {
+            write!(f, "\ntry --shape \"{}\"\n    {}\n", Escaped(shape), Escaped(effect))?;
         }
         Ok(())
     }
