@@ -1,9 +1,9 @@
-//! Passes the commit that is compiled on to the program, which prints it with its version.
+//! Passes the hash of the compiled commit to the program, whose `--version` prints it.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Number of digits of the commit to show.
+/// Number of digits of the hash to show.
 const DIGITS: usize = 9;
 
 fn main() {
@@ -12,7 +12,7 @@ fn main() {
     println!("cargo::rustc-env=SNICK_COMMIT={}", commit.unwrap_or_default());
 }
 
-/// The commit that cargo recorded in the package.
+/// The hash of the commit that cargo recorded when it packaged the crate.
 fn packaged_commit() -> Option<String> {
     println!("cargo::rerun-if-changed=build.rs");
     let info = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
@@ -20,11 +20,12 @@ fn packaged_commit() -> Option<String> {
     Some(hash.split('"').next()?.to_string())
 }
 
-/// The commit that is checked out, unless the sources are part of another repository.
+/// The hash of the checked-out commit; `None` if the sources are part of another repository.
 fn checked_out_commit() -> Option<String> {
     git(&["rev-parse", "--show-prefix"]).filter(|prefix| prefix == "crates/snick-cli/")?;
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
-    // The log changes with every commit and checkout. Without it, cargo would run this script every time.
+    // The log of HEAD changes with every commit and checkout. It is only named if it exists, because cargo
+    // reruns this script on every build while a named file is missing.
     if Path::new(&log).exists() {
         println!("cargo::rerun-if-changed={log}");
     }

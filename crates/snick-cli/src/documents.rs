@@ -9,7 +9,7 @@ use crate::cli::options::OutputFormat::{Json, Text};
 use crate::cmd::run::on_drawn_inputs;
 use crate::cmd::{canon, cost, diff, infer, why};
 
-/// Number of layers listed in the text of a cost.
+/// Number of layers that the text of [`cost()`] lists.
 const TOP_LAYERS: usize = 10;
 
 /// The result of a verb in both formats.
@@ -28,7 +28,7 @@ const TOP_LAYERS: usize = 10;
 pub struct Document {
     /// The output of `--format json`.
     pub json: String,
-    /// The output for people.
+    /// The output of `--format text`.
     pub text: String,
 }
 
@@ -80,8 +80,8 @@ pub fn diff(a: &Model, b: &Model) -> Result<Document, Error> {
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// The output of `snick canon MODEL`, applied to an inferred model with `errors`; `is_verified` means
-/// `--verify`.
+/// The output of `snick canon MODEL`, applied to an inferred model with `errors`. `is_verified` corresponds
+/// to `--verify`.
 ///
 /// # Errors
 /// A limit was reached. In that case the model is valid, but only partly rewritten.

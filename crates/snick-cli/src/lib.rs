@@ -1,8 +1,8 @@
-//! The command line. Each verb is a file in `cmd`. Results go to standard output, diagnostics to standard
+//! The command line. Each verb is a module in `cmd`. Results go to standard output, diagnostics to standard
 //! error.
 //!
-//! This is a library, so that other packages can include the command, such as the Python package, which also
-//! returns the same [`documents`].
+//! This crate is a library, so that other packages can include the command. The Python package does so, and
+//! also returns the [`documents`] of this crate.
 
 mod cli;
 mod cmd;
@@ -64,7 +64,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
             code
         }
         Err(error) => {
-            // Ignores the error if the reader of the help text is gone.
+            // Writing fails if the reader of the help text is gone, which is not an error.
             let _ = error.print();
             u8::try_from(error.exit_code()).unwrap_or(2)
         }
@@ -92,7 +92,7 @@ fn is_like_verb(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// Splits a command like a shell, without the redirection at its end.
+    /// Splits a command like a shell, and drops the redirection at its end.
     fn words(line: &str) -> Vec<OsString> {
         let (mut words, mut quote) = (vec![String::new()], None);
         for letter in line.chars() {

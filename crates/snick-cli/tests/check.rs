@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder with models, removed at the end.
+/// A temporary folder with models, removed when dropped.
 struct Project(PathBuf);
 
 /// A model with an unused input (S016) and an unused layer (S015).
@@ -16,7 +16,7 @@ const UNUSED: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: 
 const CLASH: &str = "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
                      %b = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  %sum = Add-1(%a, %b)\n  \
                      %y = Result-1(%sum)\n}\n";
-/// A model whose names would control a terminal (S007).
+/// A model with control characters in a name (S007).
 const HOSTILE: &str = "<net name=\"n\" version=\"11\"><layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" \
                        version=\"opset1\"><data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n\
                        <layer id=\"1\" name=\"r&#10;::error title=pwned::100%, &lt;b&gt; &amp; &#x202E;\" type=\"Result\" \
@@ -37,7 +37,7 @@ impl Project {
         std::fs::write(self.0.join(path), text).unwrap();
     }
 
-    /// Exit code and both streams of a command in the folder.
+    /// Runs a command in the folder; returns its exit code, standard output and standard error.
     fn snick(&self, args: &[&str]) -> (i32, String, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_snick"))
             .args(args)
@@ -287,7 +287,7 @@ fn answers_for_models_of_this_project_are_stable() {
 #[test]
 fn findings_of_every_model_are_not_repeated_in_the_text() {
     let project = Project::new("repeated");
-    // Three input sizes are unbounded, and so are the sizes that depend on data (of two layers).
+    // Three sizes of inputs are unbounded, and so is one size of each of two layers, which depends on data.
     project.write(
         "open.snick",
         "snick 1\ngraph \"g\" {\n  ir 11\n  %x = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
@@ -310,12 +310,12 @@ fn findings_of_every_model_are_not_repeated_in_the_text() {
             "2 models: 0 errors, 1 warning, 0 notes; needs OpenVINO 2022.1 or later (open.snick)",
         ]
     );
-    // Programs get every finding.
+    // JSON contains every finding.
     let (_, json, _) = project.snick(&["check", "open.snick", "--format", "json"]);
     let findings = serde_json::from_str::<serde_json::Value>(&json).unwrap()["findings"].clone();
     let count = |code: &str| findings.as_array().unwrap().iter().filter(|f| f["code"] == code).count();
     assert_eq!((count("S023"), count("S040")), (5, 1));
-    // The release is a finding if it is asked for.
+    // The needed release is shown on request.
     for args in [["--select", "S040"], ["--target-openvino", "2024.0"]] {
         let codes = project.codes(&[&["check", "closed.snick", "--ignore", "S015,S016"][..], &args].concat());
         assert_eq!(codes, ["S040"]);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A temporary folder, removed at the end.
+/// A temporary folder, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -50,7 +50,7 @@ fn focus_cnn() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/focus_cnn/model.xml")
 }
 
-/// A model whose activation is this op, and whose layer names have this prefix.
+/// A model with `op` as activation; `prefix` starts the names of layers, and `factor` is a constant.
 fn model(prefix: &str, op: &str, factor: &str) -> String {
     format!(
         "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n  \
@@ -134,7 +134,7 @@ fn runs_are_compared_layer_by_layer() {
     );
 }
 
-/// A model with a body, an activation of this kind in the body, and `count` activations after it.
+/// A model with a body that contains the activation `op`, followed by `count` such activations.
 fn model_with_body(op: &str, count: usize) -> String {
     let chain = (0..count).map(|at| {
         let from = if at == 0 { "loop".to_string() } else { format!("a{}", at - 1) };

@@ -1,9 +1,15 @@
 //! Runs every `console` block of README.md and the book, and compares the output with the page.
 //!
-//! A line `$ COMMAND` is run in a shell, in a folder that contains `models` and `docs`. All commands of a
-//! page share this folder. A line `...` matches any number of lines. In a block marked `console,times`,
-//! numbers are not compared; in a block marked `console,fails`, every command must fail. The text between `<!-- output: COMMAND -->` and `<!-- /output -->` must be the
-//! output of the command. `INSTA_UPDATE=always` rewrites the pages.
+//! Lines of a block:
+//! - `$ COMMAND` is run in a shell, in a folder that contains `models` and `docs`. All commands of a page
+//!   share this folder.
+//! - `...` matches any number of lines.
+//!
+//! In a block marked `console,times`, numbers are not compared. In a block marked `console,fails`, every
+//! command must fail; in other blocks, a command may only fail if the next command is `echo $?`.
+//!
+//! The text between `<!-- output: COMMAND -->` and `<!-- /output -->` must be the output of the command.
+//! `INSTA_UPDATE=always` rewrites the pages.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
@@ -100,7 +106,8 @@ fn is_update() -> bool {
 /// Marks the end of a section that contains the complete output of a command.
 const OUTPUT_END: &str = "<!-- /output -->";
 
-/// The page with its output updated.
+/// Runs the commands of a page and returns the page with the current output. Adds a line to `problems` for
+/// each difference.
 fn rerun(page: &Path, text: &str, problems: &mut Vec<String>) -> String {
     let scratch = Scratch::new(page);
     let (mut lines, mut result) = (text.lines(), Vec::new());

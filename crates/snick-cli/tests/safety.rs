@@ -124,7 +124,7 @@ fn pipes_and_devices_are_not_read() {
     }
 }
 
-/// A sparse file takes no disk space, but would take memory and time.
+/// A sparse file takes no disk space, but reading it would take memory and time.
 #[cfg(unix)]
 #[test]
 fn a_large_file_of_zeros_is_refused_at_once() {
@@ -213,7 +213,7 @@ fn npy(version: u8, descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY", &[version, 0][..], &length, header.as_bytes(), elements].concat()
 }
 
-/// The elements of these arrays are missing, so if they were read first, another error would be reported.
+/// These arrays have no elements, so reading elements first would cause a different error.
 #[test]
 fn headers_of_arrays_are_checked_before_elements_are_read() {
     let folder = Scratch::new("headers");

@@ -4,7 +4,8 @@
 /// The message; the exit code is 2, as for any unreadable file.
 const MESSAGE: &[u8] = b"error: a file of weights became shorter while it was read\n";
 
-/// On SIGBUS, ends the process with a message and exit code 2 instead of being killed without a message.
+/// Makes SIGBUS end the process with a message and exit code 2. By default, it would kill the process without
+/// a message.
 pub fn report_as_error() {
     // SAFETY: the handler has the signature that `signal` expects, and makes only async-signal-safe calls.
     unsafe { libc::signal(libc::SIGBUS, end as extern "C" fn(libc::c_int) as libc::sighandler_t) };

@@ -22,7 +22,7 @@ pub struct Tolerance {
     pub equal_nan: bool,
 }
 
-/// A tolerance of at least 0.
+/// Parses a tolerance, which must be at least 0.
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
     number.ok_or_else(|| "expected a tolerance of 0 or more".into())
@@ -38,7 +38,8 @@ pub struct Comparison {
     /// The number of elements outside the tolerance.
     #[serde(skip)]
     pub outside: usize,
-    /// The element with the largest absolute difference, in row-major order.
+    /// The row-major index of the element with the largest absolute difference; for strings, of the first
+    /// element that differs.
     #[serde(skip)]
     pub worst: Option<usize>,
     /// Why the tensors cannot be compared.
@@ -64,7 +65,7 @@ impl Comparison {
     }
 }
 
-/// Compares an output with the array that was recorded for it.
+/// Compares an output with a recorded array.
 pub fn compare(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison {
     let describe = |tensor: &Tensor| format!("{}{}", tensor.element_type(), Listed(tensor.dims()));
     let incomparable = || Comparison::incomparable(format!("{}, expected {}", describe(got), describe(want)));
@@ -100,7 +101,7 @@ pub fn compare(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison 
         found.max_rel = found.max_rel.max(if b == 0.0 { f64::INFINITY } else { off / b.abs() });
         found.outside += usize::from(!off.is_finite() || off > atol + rtol * b.abs());
     }
-    // Different 64-bit integers may become equal when they are converted to f64.
+    // Two different 64-bit integers may have the same value as f64.
     if exact && found.outside == 0 && got.to_bytes() != want.to_bytes() {
         found.outside = 1;
     }

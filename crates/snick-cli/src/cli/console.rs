@@ -111,22 +111,22 @@ impl Console {
         Self { waiting, ..self }
     }
 
-    /// The line that shows that the command is working.
+    /// The status line for commands that print nothing for a while.
     pub fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
-    /// The same console, but without notes.
+    /// A copy of this console that prints no notes.
     pub fn quietly(&self) -> Self {
         Self { quiet: true, ..self.clone() }
     }
 
-    /// Maximum total bytes of tensors.
+    /// Maximum total bytes of all tensors of a run.
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// The limits of the model and of computations.
+    /// The limits on the model and on computations.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -184,8 +184,8 @@ impl Console {
         self.diagnose(&self.folded(format!("{text}\n{notes}")));
     }
 
-    /// A line about an input of a layer that failed. It starts with a location, so that editors and terminals
-    /// can jump to it.
+    /// A line about an input of a failed layer. It starts with a location, so that editors and terminals can
+    /// jump to it.
     fn origin(&self, file: &str, origin: &InputOrigin) -> String {
         let place = match (file, origin.loc.line) {
             (_, 0) => String::new(),
@@ -214,7 +214,7 @@ impl Console {
         }
     }
 
-    /// Reports the files of a model or other result, which were written in this order.
+    /// Reports the files that were written for a model or another result, given in the order of writing.
     pub fn wrote(&self, files: &[WrittenFile]) {
         if self.quiet || files.is_empty() {
             return;
@@ -244,7 +244,8 @@ impl Console {
         self.diagnose(&self.folded(text));
     }
 
-    /// Breaks long lines of diagnostics that go to the same terminal as the results.
+    /// Folds long lines if standard output and standard error are both terminals. The width is known for
+    /// standard output only.
     fn folded(&self, text: String) -> String {
         if io::stderr().is_terminal() { self.layout.fold(&text).into_owned() } else { text }
     }
@@ -253,12 +254,12 @@ impl Console {
         if self.colored { colored(color, text) } else { text.to_string() }
     }
 
-    /// Colours a part of a result, unless results are not coloured.
+    /// Colours a part of a result if results are coloured.
     pub fn paint_result(&self, color: &str, text: &str) -> String {
         if self.colors_results { colored(color, text) } else { text.to_string() }
     }
 
-    /// Writes to standard error. A failure to do so cannot be reported.
+    /// Writes to standard error. Errors are ignored, because there is no other place to report them.
     fn diagnose(&self, text: &str) {
         if !self.is_silent {
             let _interrupted = self.waiting.interrupt();

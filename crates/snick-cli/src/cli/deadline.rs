@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::outcome::Failure;
 
-/// The deadline of a command, if it has one, and the layer that the command has reached.
+/// The optional deadline of a command, and the last layer that reported progress.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline(Option<Arc<Timer>>);
 
@@ -14,16 +14,16 @@ pub struct Deadline(Option<Arc<Timer>>);
 struct Timer {
     timeout: Duration,
     end: Instant,
-    /// The layer that was reported last.
+    /// The last layer that reported progress; empty if none did.
     layer: Mutex<String>,
 }
 
-/// How long a step may exceed the deadline before the process is ended.
+/// How long work that reports no progress may exceed the deadline before the process ends.
 const GRACE: Duration = Duration::from_millis(200);
 
 impl Deadline {
-    /// Starts the clock. Work that reports progress stops at the deadline. If a single step takes longer, a
-    /// thread ends the process.
+    /// Starts the clock. Work that reports progress with [`Self::advance`] stops at the deadline. For other
+    /// work, the process is ended by [`Self::on_overrun`].
     pub fn start(timeout: Option<Duration>) -> Self {
         let timer = timeout.and_then(|timeout| {
             let end = Instant::now().checked_add(timeout)?;
@@ -72,7 +72,7 @@ impl Timer {
     }
 }
 
-/// A time such as `30s`, `500ms`, `2m` or `1.5h`; a bare number means seconds.
+/// Parses a time such as `30s`, `500ms`, `2m` or `1.5h`. A number without a unit means seconds.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {

@@ -1,4 +1,4 @@
-//! Typical sizes for the symbols of a model, to show numbers instead of formulas.
+//! Typical sizes for the symbols of a model, to show numbers in addition to formulas.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,20 +21,20 @@ const MAX_SHAPES: usize = 40;
 enum Source {
     /// A size of an input.
     Input,
-    /// Derived from other sizes, and clamped to the bounds of the symbol.
+    /// Derived from other sizes and then clamped to the bounds of the symbol.
     Others,
-    /// Equal to this expression for the sizes of the example.
+    /// The value of this expression, computed from other sizes of the example.
     Same(SymExpr),
-    /// Arbitrary.
+    /// An assumption: no other size determines it.
     Assumed,
 }
 
-/// A size for each symbol of a model and its cost.
+/// A typical size for each symbol of a model, to evaluate the model's cost.
 pub struct Example<'m> {
     model: &'m Symbols,
     pub cost: &'m ModelCost,
     sizes: HashMap<SymbolId, (i64, Source)>,
-    /// The shapes of the inputs that have symbols.
+    /// The shapes of the inputs that contain symbols, as text.
     shapes: String,
 }
 
@@ -73,8 +73,8 @@ impl<'m> Example<'m> {
         self.model.eval(expr, &|symbol| self.sizes.get(&symbol).map(|(size, _)| *size))
     }
 
-    /// The size of a symbol that is not a dim of an input, derived from the sizes of earlier symbols if it
-    /// depends on them.
+    /// Chooses the size of a symbol that is not a dim of an input. If the symbol depends on earlier symbols,
+    /// its size is derived from their sizes.
     fn derived_size(&self, symbol: SymbolId) -> (i64, Source) {
         let size = |size| within(self.model, symbol, size);
         let same = match self.model.birth(symbol) {
@@ -117,7 +117,7 @@ impl<'m> Example<'m> {
         amount.at(&self.cost.symbols, &|symbol| Some(self.size(symbol)))
     }
 
-    /// The leading terms of an amount, expressed by symbols of inputs if possible.
+    /// The leading terms of an amount, expressed in symbols of inputs if possible.
     pub fn leading_terms(&self, amount: &Amount) -> Option<Vec<LeadingTerm>> {
         let meaning = |symbol: SymbolId| {
             let own = self.of_model(symbol)?;
@@ -149,8 +149,8 @@ fn within(symbols: &Symbols, symbol: SymbolId, size: i64) -> i64 {
     size.min(interval.hi()).max(interval.lo())
 }
 
-/// The typical size of an input axis: 1 for a batch, or else the size of an image or sequence. The axis of a
-/// vector is a batch, unless the vector is the only input.
+/// The typical size of an input axis: 1 for the batch axis, and otherwise the size of an image or the length
+/// of a sequence. The axis of a vector is a batch axis, unless the model has no other input.
 fn ordinary(dims: &[SymExpr], axis: usize, is_only: bool) -> i64 {
     let is_colour = |axis: usize| dims.get(axis).and_then(SymExpr::as_const) == Some(3);
     match (dims.len(), axis) {

@@ -1,4 +1,4 @@
-//! Tests whether a model still fails, either with a command of the user or in inference.
+//! Tests whether a model still fails, either in a command of the user or in inference.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ pub struct Expected {
     stderr_contains: Option<String>,
 }
 
-/// An exit code that a command may choose itself. Shells exit with 126 or 127 if they cannot start a command.
+/// Parses an exit code. Rejects 126 and 127, with which a shell reports that it cannot start a command.
 fn exit_code(text: &str) -> Result<i32, String> {
     match text.parse() {
         Ok(126 | 127) => Err("a shell exits so if it cannot start the command".into()),
@@ -29,7 +29,7 @@ fn exit_code(text: &str) -> Result<i32, String> {
     }
 }
 
-/// Output of scripts that crash for another reason, but with the same exit code as if the model failed.
+/// Messages that show that a script crashed. A crash may have the exit code of the expected failure.
 const CRASHES: [&str; 4] =
     ["Traceback (most recent call last)", "panicked at", "Segmentation fault", "command not found"];
 
@@ -38,7 +38,8 @@ pub struct FailingCommand<'o> {
     command: Option<&'o str>,
     expected: &'o Expected,
     folder: Folder,
-    /// Crashes that the command also shows on the original model, and that are therefore expected.
+    /// Messages of [`CRASHES`] that the command also prints for the original model. They are part of the
+    /// expected failure.
     crashes: Vec<&'static str>,
 }
 
@@ -50,7 +51,7 @@ struct End {
 }
 
 impl<'o> FailingCommand<'o> {
-    /// Checks that the command fails on the original model, which has the given errors.
+    /// Creates the test, and checks that the original model, which has the given errors, fails.
     pub fn new(
         command: Option<&'o str>,
         expected: &'o Expected,

@@ -6,13 +6,13 @@ pub const INPUTS: &str = "Inputs";
 pub const OUTPUTS: &str = "Outputs";
 /// The heading of options that compare results.
 pub const COMPARE: &str = "Compare";
-/// The heading of limits.
+/// The heading of options that set limits.
 pub const LIMITS: &str = "Limits";
 /// The heading of options about the form of results and diagnostics.
 pub const FORMAT: &str = "Output format";
 
-/// The end of a verb's help: two examples, each with its purpose, and the exit codes. `finding` is the meaning
-/// of exit code 1; empty if the verb never finds a problem.
+/// The end of a verb's help: two examples, each with its purpose, and the exit codes. `finding` explains exit
+/// code 1; it is empty if the verb never exits with 1.
 pub fn ending(examples: [(&str, &str); 2], finding: &str) -> String {
     let mut text = "Examples:\n".to_string();
     for (command, purpose) in examples {

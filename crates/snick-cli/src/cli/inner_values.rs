@@ -1,4 +1,4 @@
-//! Inner values of a run. They can be written to files, compared, and used to find the first layer that
+//! Intermediate values of a run, to write them to files, to compare them, or to find the first layer that
 //! differs.
 
 use std::collections::HashMap;
@@ -38,11 +38,11 @@ fn find_value(graph: &Graph, name: &str) -> Option<Value> {
     of_layer(name, 0).or_else(with_port).or_else(of_tensor)
 }
 
-/// The requested inner values of a run, and those that were recorded so far, in execution order.
+/// The requested intermediate values of a run, and the values that were recorded so far.
 #[derive(Default)]
 pub struct InnerValues {
     requested: Vec<(String, Value)>,
-    /// The values that were recorded.
+    /// The recorded values with their requested names, in execution order.
     pub taken: Vec<(String, Tensor)>,
 }
 
@@ -54,7 +54,7 @@ impl InnerValues {
         value.is_some()
     }
 
-    /// Requests the same values as for another run.
+    /// Requests the same values as `other`.
     pub fn request_as(&mut self, other: &Self) {
         self.requested.clone_from(&other.requested);
     }
@@ -64,8 +64,8 @@ impl InnerValues {
         self.requested.is_empty()
     }
 
-    /// Records the requested outputs of a layer, converted to their declared types: a run computes f16 and
-    /// bf16 in f32.
+    /// Records the requested outputs of the layer that was just computed. A run computes f16 and bf16 in f32,
+    /// so these outputs are converted back to their declared types.
     pub fn take(&mut self, graph: &Graph, progress: &Progress) {
         for (name, value) in self.requested.iter().filter(|(_, value)| value.node == progress.node) {
             if let Some(tensor) = progress.values.get(value.port as usize) {

@@ -1,4 +1,5 @@
-//! The model inputs that are given on the command line, step by step.
+//! The model inputs that are given on the command line, for one or several steps. Each step is one run of the
+//! model; variables keep their values between the steps.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,8 @@ impl InputOptions {
         self.inputs.iter().map(PathBuf::as_path).chain(single)
     }
 
-    /// The names of the arrays in the input files. Skips files that cannot be read.
+    /// The names given with `--input`, and the names of the arrays in the `--inputs` files. Skips files that
+    /// cannot be read.
     pub fn names(&self) -> HashSet<String> {
         let single = self.input.iter().filter_map(|item| Some(item.rsplit_once('=')?.0.to_string()));
         let mut names: HashSet<String> = single.collect();
@@ -50,7 +52,7 @@ impl InputOptions {
                 names.insert(name.to_string());
                 Ok(false)
             };
-            // The error is reported when the inputs are read.
+            // `InputOptions::read` reports the error.
             let _ = npz::read::<UnreadableFile>(path, 0, is_wanted, |_, _| Ok(()));
         }
         names
@@ -61,13 +63,13 @@ impl InputOptions {
         self.inputs.len().max(1)
     }
 
-    /// Whether texts are given.
+    /// Whether `--text` is given.
     pub fn has_texts(&self) -> bool {
         !self.text.is_empty()
     }
 
-    /// Reads the files. Neither a single array nor all arrays of a file together may take more than `memory`
-    /// bytes.
+    /// Reads the files. Each `.npy` array, and all arrays of an `.npz` file together, may take at most
+    /// `memory` bytes.
     ///
     /// # Errors
     /// A file cannot be read, or an array is not an input or has a wrong element type or shape.
@@ -104,7 +106,7 @@ impl InputOptions {
         Ok(GivenInputs { steps, seed: self.seed })
     }
 
-    /// The arrays of a file. All of them must be inputs of the model, unless `--ignore-extra` is given.
+    /// Reads the arrays of a file. All of them must be inputs of the model, unless `--ignore-extra` is given.
     fn of_model(&self, graph: &Graph, path: &Path, memory: usize) -> Result<Vec<(String, Tensor)>, Failure> {
         let is_input = |name: &str| match find_input(graph, name) {
             Ok(_) => Ok(true),
@@ -145,14 +147,16 @@ fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failur
     }
 }
 
-/// The inputs given on the command line, by step and Parameter; all other inputs are random.
+/// The inputs given on the command line: for each step, one per Parameter. Inputs that are not given are
+/// random.
 pub struct GivenInputs {
     steps: Vec<Vec<Option<Tensor>>>,
     seed: u64,
 }
 
 impl GivenInputs {
-    /// The inputs of each step. Each `round` draws different random inputs from the same seed.
+    /// The inputs of each step, completed with random inputs. Every `round` draws different ones from the
+    /// same seed.
     ///
     /// # Errors
     /// An input would be too large.
@@ -188,7 +192,7 @@ impl GivenInputs {
     }
 }
 
-/// Reinterprets an array as the element type of the input, if numpy does not have this type.
+/// Reinterprets an array as the element type of the input if numpy does not have this type.
 fn fit_input(graph: &Graph, name: &str, array: &Tensor) -> Tensor {
     let node = find_input(graph, name).ok().map(|id| graph.node(id));
     let fitted = node.and_then(|node| {

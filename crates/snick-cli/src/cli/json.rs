@@ -1,4 +1,4 @@
-//! JSON answers, given as structs that can be serialised.
+//! Answers in JSON, and their layout.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub struct Answer<T> {
 }
 
 impl<T: Serialize> Answer<T> {
-    /// An answer that has no symbols or does not list them.
+    /// An answer without a list of symbols.
     pub fn new(schema: &'static str, content: T) -> Self {
         Self { schema, content, symbols: None }
     }
@@ -77,7 +77,7 @@ pub struct LayerError {
 }
 
 impl LayerError {
-    /// Converts an error for JSON.
+    /// Converts the error of a layer.
     pub fn of(error: &Located) -> Self {
         let error = Diagnostic::from(error);
         Self {
@@ -116,7 +116,8 @@ impl From<InputOrigin> for Origin {
     }
 }
 
-/// A formatter that puts each object in a list of the outermost object on its own line.
+/// A formatter that starts a new line before each object in a list, if the list is a member of the outermost
+/// object.
 #[derive(Default)]
 struct Lines {
     /// The number of open objects and lists.

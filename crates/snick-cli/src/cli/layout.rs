@@ -1,9 +1,9 @@
-//! Lays out results for the width of the terminal, of COLUMNS, or of a pipe.
+//! Lays out results for a number of columns: the value of `COLUMNS`, the width of the terminal, or a default.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
 
-/// The width of a pipe, and of a terminal that does not report one.
+/// The assumed width of pipes, and of terminals that do not report their width.
 const DEFAULT_COLUMNS: usize = 80;
 
 /// The minimum width.
@@ -12,12 +12,12 @@ const MIN_COLUMNS: usize = 40;
 /// The minimum length of a shortened name.
 const SHORTEST_NAME: usize = 9;
 
-/// How wide a result is, and whether names are shortened to fit.
+/// The number of columns for a result, and whether longer lines are shortened or broken.
 #[derive(Copy, Clone, Debug)]
 pub struct Layout {
     /// The width for columns and line breaks.
     pub columns: usize,
-    /// Whether lines that are too long are shortened or broken. In a pipe, they are left as they are.
+    /// Whether lines that are too long are shortened or broken. In a pipe, they are left unchanged.
     is_terminal: bool,
 }
 
@@ -44,13 +44,13 @@ impl Layout {
         Self { columns: columns.unwrap_or(DEFAULT_COLUMNS).max(MIN_COLUMNS), is_terminal }
     }
 
-    /// Whether a line fits the terminal. In a pipe, all lines do.
+    /// Whether a line fits the terminal. In a pipe, every line fits.
     pub fn fits(&self, line: &str) -> bool {
         !self.is_terminal || width(line) <= self.columns
     }
 
-    /// Replaces the middle of `name` by an ellipsis where it first occurs in a line, if that makes the line
-    /// fit.
+    /// If a line is too long for the terminal, replaces the middle of the first occurrence of `name` with an
+    /// ellipsis. Leaves the line unchanged if too little of the name would remain.
     pub fn shorten(&self, line: String, name: &str) -> String {
         let (length, excess) = (name.chars().count(), width(&line).saturating_sub(self.columns));
         match length.saturating_sub(excess) {
@@ -61,8 +61,8 @@ impl Layout {
         }
     }
 
-    /// Breaks lines that are too long for a terminal at spaces, and longer words anywhere; in a pipe, returns
-    /// the text as it is.
+    /// Breaks lines that are too long for the terminal: at spaces, or anywhere in words that are longer than
+    /// a line. In a pipe, returns the text unchanged.
     pub fn fold<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if text.lines().all(|line| self.fits(line)) {
             return Cow::Borrowed(text);
@@ -107,7 +107,8 @@ impl Layout {
         folded.push('\n');
     }
 
-    /// The number of columns in which the cells fit, if each column is as wide as its widest cell.
+    /// The largest number of cells per row that fits, if each column of the table is as wide as its widest
+    /// cell.
     pub fn in_row(&self, cells: &[String]) -> usize {
         let widths: Vec<usize> = cells.iter().map(|cell| width(cell)).collect();
         let needed = |count: usize| -> usize {
@@ -116,8 +117,8 @@ impl Layout {
         (1..=cells.len()).rev().find(|&count| needed(count) <= self.columns).unwrap_or(1)
     }
 
-    /// Joins words with spaces, and breaks lines that would be too long after an indentation of `indent`
-    /// columns.
+    /// Joins words with spaces, and breaks the text into lines that fit. Lines after the first are indented
+    /// by `indent` columns; the caller has already indented the first.
     pub fn fill<'w>(&self, words: impl IntoIterator<Item = &'w str>, indent: usize) -> String {
         let (mut text, mut used) = (String::new(), indent);
         for word in words {
@@ -135,8 +136,8 @@ impl Layout {
         text
     }
 
-    /// Breaks a formula into lines after an indentation of `indent` columns. Breaks between the terms of a
-    /// sum, and within a term only if it is too long for a line of its own.
+    /// Breaks a formula into lines between the terms of a sum, and within a term only if it is too long for a
+    /// line of its own. Lines are indented as in [`Self::fill`].
     pub fn formula(&self, formula: &str, indent: usize) -> String {
         let room = self.columns.saturating_sub(indent).max(1);
         let mut lines = vec![String::new()];
@@ -150,13 +151,13 @@ pub fn column<'t>(texts: impl IntoIterator<Item = &'t str>, most: usize) -> usiz
     texts.into_iter().map(width).filter(|&width| width <= most).max().unwrap_or_default()
 }
 
-/// The first letter of an escape sequence that sets a colour.
+/// The first character of an escape sequence that sets a colour.
 const ESCAPE: char = '\u{1b}';
 
-/// The last letter of an escape sequence that sets a colour.
+/// The last character of an escape sequence that sets a colour.
 const END_OF_ESCAPE: char = 'm';
 
-/// The number of columns of a text. Colours have no width.
+/// The number of columns that a text occupies. Escape sequences for colours occupy none.
 pub fn width(text: &str) -> usize {
     let (plain, colored) = text.split_once(ESCAPE).unwrap_or((text, ""));
     let after_escape =
@@ -206,11 +207,13 @@ pub fn is_sum(text: &str) -> bool {
     })
 }
 
-/// Splits an expression at the best places for line breaks. In order of preference, these are between the
-/// terms of a sum, between the terms of a sum that is a factor, between factors, and within function
-/// arguments and dividends.
+/// Splits an expression at all of its best places for line breaks. From best to worst, these are:
+/// - between the terms of a sum;
+/// - between the terms of a parenthesised sum;
+/// - between factors;
+/// - within function arguments and parenthesised dividends.
 fn pieces(text: &str) -> Vec<&str> {
-    /// The depth that a call or a dividend adds; other parentheses add 1.
+    /// The nesting depth that the parentheses of a call or of a dividend add. Other parentheses add 1.
     const CALL: usize = 4;
     let mut breaks: Vec<(usize, usize)> = Vec::new();
     let (mut depth, mut opened) = (0usize, Vec::new());
@@ -242,7 +245,7 @@ fn pieces(text: &str) -> Vec<&str> {
     ends.chain([text.len()]).map(piece).collect()
 }
 
-/// Whether a text starts with a parenthesised expression that is divided.
+/// Whether a text starts with a parenthesised expression that is followed by `/` or `%`.
 fn is_dividend(text: &str) -> bool {
     let mut depth = 0usize;
     let end = text.char_indices().find(|(_, letter)| {

@@ -1,4 +1,5 @@
-//! Verbs that give a full answer for a single model, or one line per model and a total for several.
+//! Shared code of verbs that print a full answer for a single model, or one line per model and a total for
+//! several models.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -68,7 +69,8 @@ pub enum Asked {
 }
 
 impl ManyOptions {
-    /// The models to process. A folder that belongs to a single model counts as that model.
+    /// The models to process. A folder that contains a model with a standard file name, such as `model.xml`,
+    /// counts as that model.
     pub fn asked(&self) -> Result<Asked, Failure> {
         if let [path] = self.paths.as_slice()
             && (!path.is_dir() || models::is_home(path))
@@ -90,7 +92,7 @@ impl ManyOptions {
             Asked::One(model) => {
                 let answer = answer(&model, console)?;
                 console.print(&answer.whole)?;
-                // The process ends after this, and freeing a large model would take time.
+                // The process ends soon, so freeing a large model would only take time.
                 std::mem::forget(answer.model);
                 return Ok(answer.outcome);
             }
@@ -98,7 +100,7 @@ impl ManyOptions {
         };
         let quiet = console.quietly();
         let answers = on_each(models.len(), self.jobs, console, |at| {
-            // Frees the model at once, and not after all models.
+            // Drops the model here, so that the models are not all in memory at the same time.
             Ok::<_, Failure>(
                 answer(&models[at], &quiet).map(|answer| (answer.whole, answer.line, answer.outcome)),
             )
@@ -114,7 +116,7 @@ impl ManyOptions {
     }
 }
 
-/// `1 layer`, `2 layers`
+/// A count and a noun: `1 layer`, `2 layers`.
 pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -153,7 +155,7 @@ impl Total {
                     _ => &mut self.unreadable,
                 } += 1;
                 let message = failure.to_string();
-                // The path is already the start of the line.
+                // The line already starts with the path.
                 let message = message.strip_prefix(&format!("{path}: ")).unwrap_or(&message);
                 (None, message.to_string())
             }
@@ -191,7 +193,7 @@ impl Total {
     }
 }
 
-/// A model's answer as one object on one line, or the reason why there is no answer.
+/// A JSON line for one model: its answer, or the reason why there is no answer.
 fn of_model(model: &str, whole: Option<&str>, failure: &str) -> String {
     #[derive(Serialize)]
     struct Head<'m> {
@@ -208,8 +210,8 @@ fn of_model(model: &str, whole: Option<&str>, failure: &str) -> String {
     format!("{},{}\n", head.trim_end().trim_end_matches('}'), rest.trim_start_matches('{'))
 }
 
-/// Calls `work` with each number below `count`, on up to `jobs` threads (default: one per processor). Results
-/// are in order; after an error, no further calls start.
+/// Calls `work` with each number below `count`, on up to `jobs` threads (default: one per processor). Returns
+/// the results in order. After an error, no further calls start.
 pub fn on_each<T: Send, E: Send>(
     count: usize,
     jobs: Option<usize>,
@@ -242,5 +244,5 @@ pub fn on_each<T: Send, E: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Maximum number of threads, whatever `--jobs` says.
+/// Maximum number of threads, even if `--jobs` is larger.
 const MAX_JOBS: usize = 256;

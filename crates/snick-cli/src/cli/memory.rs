@@ -8,7 +8,7 @@ pub fn default_limit() -> Option<usize> {
     Some(kib.saturating_mul(1024) / 4 * 3)
 }
 
-/// A size such as `2G`, `512M`, `64k` or `1.5GiB`; a bare number means bytes.
+/// Parses a size such as `2G`, `512M`, `64k` or `1.5GiB`. A number without a unit means bytes.
 pub fn parse_size(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].trim_end_matches("iB").trim_end_matches('B') {
@@ -22,7 +22,7 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
     let number: f64 = digits.parse().map_err(|_| "expected a size such as 2G, 512M or 64k")?;
     let bytes = number * f64::from(2).powi(unit);
     match bytes >= 1.0 {
-        // Sizes beyond the address space are equivalent to no limit.
+        // The conversion saturates. A size beyond the address space is equivalent to no limit.
         true => Ok(bytes as usize),
         false => Err("expected a size of at least one byte".into()),
     }

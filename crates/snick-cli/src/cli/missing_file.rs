@@ -1,4 +1,4 @@
-//! Files that do not exist, probably because of a typing mistake.
+//! Errors about files that cannot be read, with a suggestion in case of a typo.
 
 use std::io;
 use std::path::Path;
@@ -32,5 +32,5 @@ fn suggestion(path: &Path) -> String {
     }
 }
 
-/// Maximum number of files in the folder to compare with.
+/// Maximum number of files in the folder whose names are compared.
 const MAX_ENTRIES: usize = 10_000;

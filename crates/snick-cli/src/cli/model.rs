@@ -13,7 +13,8 @@ pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure>
     load_with_optional_inputs(options, console, |_| false)
 }
 
-/// Like [`load`], but inputs that have a default value and for which `is_kept` holds stay inputs.
+/// Like [`load`], but an input with a default value stays an input if `is_kept` returns true for its name.
+/// [`load`] replaces all such inputs by constants.
 pub fn load_with_optional_inputs(
     options: &ModelOptions,
     console: &Console,
@@ -30,7 +31,8 @@ pub fn load_with_optional_inputs(
     Ok(model)
 }
 
-/// Reads a model; `-` means text form on standard input. The optional inputs with these names stay inputs.
+/// Reads a model; `-` means text form on standard input. `optional_inputs` names the inputs with a default
+/// value that stay inputs.
 pub fn read(options: &ModelOptions, console: &Console, optional_inputs: &[&str]) -> Result<Model, Failure> {
     let mut load =
         LoadOptions::new().limits(console.limits()).optional_inputs(optional_inputs.iter().copied());
@@ -73,7 +75,7 @@ pub fn rewriting(console: &Console) -> RewriteOptions {
     options.progress(move |progress| deadline.advance(progress.layer))
 }
 
-/// Returns the report of rewriting, or fails if a limit stopped it.
+/// Returns a report of rewriting, or the error if a limit stopped the rewriting.
 pub fn complete(mut report: Report, console: &Console) -> Result<Report, Failure> {
     console.deadline().check()?;
     match report.stopped.take() {
@@ -82,7 +84,7 @@ pub fn complete(mut report: Report, console: &Console) -> Result<Report, Failure
     }
 }
 
-/// Converts a cancelled result to the failure of the deadline.
+/// Replaces [`snick::Error::Cancelled`] by the error of the deadline.
 pub fn in_time<T>(result: Result<T, snick::Error>, console: &Console) -> Result<T, Failure> {
     match result {
         Err(snick::Error::Cancelled { .. }) => {

@@ -9,7 +9,7 @@ use snick::Format;
 use super::console::Failure;
 use super::missing_file::cannot_read;
 
-/// The models at these paths, each only once; models in a folder are ordered by name.
+/// The models at these paths without duplicates. Models in a folder are sorted by path.
 ///
 /// # Errors
 /// A path does not exist, or a folder cannot be read or contains no model.
@@ -23,7 +23,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
         let found = models_in(path)?;
         if found.is_empty() {
-            // Fails, and says what the folder contains instead.
+            // The error of `snick::load` describes the contents of the folder.
             snick::load(path)?;
         }
         models.extend(found);
@@ -33,7 +33,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(models)
 }
 
-/// Whether a folder belongs to a single model.
+/// Whether a folder contains a model with a standard file name, such as `model.xml`.
 pub fn is_home(folder: &Path) -> bool {
     snick::model_of_folder(folder).is_some()
 }
@@ -62,8 +62,9 @@ fn models_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// Number of bytes at the start of a file to examine.
 const HEAD: u64 = 4096;
 
-/// Whether to read a file as a model. XML and JSON files may contain anything, so their content decides. If
-/// the content gives no hint, the file is read, so that damaged models are noticed.
+/// Whether to read a file as a model. The extension decides, except for XML and JSON files, which may contain
+/// anything. An XML file is read if its name is typical of a model, if its root element is `net`, or if no
+/// element is found, so that damaged models are noticed. A JSON file is read if it starts like a model.
 fn is_model(path: &Path) -> bool {
     match Format::to_read(path) {
         Some(Format::OpenVino) => {
@@ -74,8 +75,8 @@ fn is_model(path: &Path) -> bool {
     }
 }
 
-/// Whether the name of an XML file is typical of a model. If such a file contains something else, such as an
-/// error page, this should be noticed.
+/// Whether the name of an XML file is typical of a model. Such a file is read even if it contains something
+/// else, such as an error page, so that the mistake is reported.
 fn is_named_as_model(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default();
     stem == "model" || stem == "openvino_model" || path.with_extension("bin").is_file()
@@ -83,7 +84,7 @@ fn is_named_as_model(path: &Path) -> bool {
 
 fn head(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // If the file is unreadable, this is reported when it is checked.
+    // The verb reports unreadable files.
     let _ = fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut bytes));
     bytes
 }

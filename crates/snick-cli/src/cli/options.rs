@@ -18,7 +18,7 @@ pub struct Common {
     #[arg(long = FORMAT, id = FORMAT, global = true, value_name = "FORMAT", default_value = "text",
         help_heading = help::FORMAT, value_parser = formats(&[ReportFormat::Text, ReportFormat::Json]))]
     pub report: ReportFormat,
-    /// The format for verbs that only have text and JSON
+    /// The same choice for verbs that only support text and JSON
     #[arg(skip = OutputFormat::Text)]
     pub format: OutputFormat,
     /// When to colour: on a terminal unless NO_COLOR is set, always or never
@@ -49,14 +49,14 @@ pub struct Common {
 }
 
 impl Common {
-    /// The same options, with the format for verbs that only have text and JSON.
+    /// The same options, with `format` derived from `report`.
     pub fn with_format(&self) -> Self {
         let format = if self.report == ReportFormat::Text { OutputFormat::Text } else { OutputFormat::Json };
         Self { format, ..self.clone() }
     }
 
-    /// The limits for reading, inference, passes and runs. Excludes the time limit, which applies to the
-    /// whole command.
+    /// The limits for reading, inference, passes and runs. The console enforces the limits on time and
+    /// memory, so these are not included.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::new();
         (limits.layers, limits.rank, limits.fuel) = (self.max_layers, self.max_rank, self.fuel);
@@ -73,15 +73,15 @@ fn formats(offered: &[ReportFormat]) -> ValueParser {
     ValueParser::new(names.try_map(|name| ReportFormat::from_str(&name, false)))
 }
 
-/// Adds `--format` with all formats to `check`. Every other verb has text and JSON.
+/// Adds `--format` with all formats to `check`. All other verbs only support text and JSON.
 pub fn with_formats_of_check(command: Command) -> Command {
     let format = command.get_arguments().find(|arg| arg.get_id() == FORMAT).cloned();
     let format = format.map(|format| format.value_parser(formats(ReportFormat::value_variants())));
     command.mut_subcommand("check", |check| check.args(format))
 }
 
-/// Format of findings: text, JSON, SARIF 2.1.0 for code scanning, annotations of GitHub workflows, or JUnit XML
-/// for test reports.
+/// Format of findings: text, JSON, SARIF 2.1.0 for code scanning, annotations for GitHub workflows, or JUnit
+/// XML for test reports.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ReportFormat {
     Text,

@@ -19,19 +19,21 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome is a finding if `found`.
+    /// [`Self::Finding`] if `found`, otherwise [`Self::Fine`].
     pub fn finding(found: bool) -> Self {
         if found { Self::Finding } else { Self::Fine }
     }
 
-    /// The outcome is a finding if there are errors, or a limit if one of them is about a limit.
+    /// [`Self::Limit`] if one of the errors is about a limit, [`Self::Finding`] if there are only other
+    /// errors, and otherwise [`Self::Fine`].
     pub fn of_errors(errors: &[Located]) -> Self {
         let is_limit = errors.iter().any(|error| error.error.is_limit());
         if is_limit { Self::Limit } else { Self::finding(!errors.is_empty()) }
     }
 }
 
-/// The diagnostic of a layer. If it is about a limit, it names the option that sets the limit.
+/// The diagnostic for the error of a layer. If the error is about a limit, the message names the option that
+/// sets it.
 pub fn diagnostic(error: &Located) -> Diagnostic {
     let mut diagnostic = Diagnostic::from(error);
     diagnostic.message.push_str(match error.error.root() {
@@ -56,7 +58,7 @@ pub enum Failure {
     /// A limit was reached: exit code 3.
     #[error("{0}")]
     Limit(String),
-    /// The reader of standard output is gone, which is not an error.
+    /// The reader of standard output has closed the pipe. The exit code is 0.
     #[error("standard output is closed")]
     Closed,
 }

@@ -19,7 +19,7 @@ pub struct OverwriteOptions {
 
 impl OverwriteOptions {
     /// Without `--force`, fails if `target` or its weights would replace a file that the command reads.
-    /// Forcing is safe: new files are renamed into place, so mapped weights of the old file stay valid.
+    /// `--force` is safe: new files are renamed into place, so mapped weights of the old file stay valid.
     pub fn check<'p>(
         &self,
         inputs: impl IntoIterator<Item = &'p Path>,

@@ -9,7 +9,7 @@ use super::console::Console;
 use super::waiting::Waiting;
 
 /// A progress bar on standard error, for work that takes more than a second. It is only drawn on a terminal,
-/// and erased when it is dropped.
+/// and dropping it erases it.
 pub struct ProgressBar {
     /// When the work started; `None` if the bar is never drawn.
     started: Option<Instant>,

@@ -7,12 +7,12 @@ const FULL: f64 = 10_000.0;
 const PREFIXES: [(f64, &str); 6] =
     [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
 
-/// `5554`, `1.38 G`: at most four significant digits.
+/// A count with at most four significant digits: `5554`, `1.38 G`.
 pub fn count(number: u64) -> String {
     amount(number, "")
 }
 
-/// `352 B`, `22.6 kB`
+/// A number of bytes: `352 B`, `22.6 kB`.
 pub fn bytes(number: u64) -> String {
     amount(number, "B")
 }
@@ -27,7 +27,7 @@ pub fn amount(number: u64, unit: &str) -> String {
 
 /// A number with this many significant digits and a prefix such as k or M.
 pub fn rounded(number: f64, digits: usize, unit: &str) -> String {
-    // Rounds first, so that no number is shown as 1000 k.
+    // Rounds before choosing a prefix, so that no number is shown as 1000 k.
     let number: f64 = format!("{number:.*e}", digits.saturating_sub(1)).parse().unwrap_or(number);
     let (factor, prefix) =
         PREFIXES.into_iter().find(|(factor, _)| number.abs() >= *factor).unwrap_or((1.0, ""));
@@ -37,7 +37,7 @@ pub fn rounded(number: f64, digits: usize, unit: &str) -> String {
     }
     let before_point = format!("{:.0}", scaled.abs().floor()).len();
     let text = format!("{scaled:.*}", digits.saturating_sub(before_point));
-    // A number without a prefix may be exact.
+    // Without a prefix, the number may be an integer, which needs no `.0`.
     let text = if prefix.is_empty() { text.trim_end_matches(".0").to_string() } else { text };
     format!("{text} {prefix}{unit}").trim_end().to_string()
 }

@@ -1,22 +1,21 @@
-//! The search for inputs that a model accepts. Decides which candidates are worth a run.
+//! The search for inputs that a model accepts. Decides for which candidates to run the model.
 
 use snick::{Prediction, has_dynamic_dims};
 use snick_ir::Graph;
 use snick_tensor::Tensor;
 
-/// Budget for the number of elements that all tried runs compute together.
+/// Maximum number of elements that all runs of the search compute together.
 const MAX_ELEMENTS: u64 = 1 << 27;
 
-/// A run whose values take more bytes than this is only tried as a last resort.
+/// Maximum size of the values of a run. Callers only run a larger candidate if no other candidate ran before.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// Maximum number of candidates to consider.
 const MAX_CANDIDATES: usize = 200;
 
-/// The candidates that were considered so far. The search does not depend on time, so it finds the same
-/// inputs on every machine.
+/// A search in progress. The search does not depend on time, so it finds the same inputs on every machine.
 pub struct Search {
-    /// Whether there are sizes to choose.
+    /// Whether dims are dynamic, so that candidates may differ in size.
     has_sizes: bool,
     looked_at: usize,
     elements: u64,
@@ -28,7 +27,8 @@ impl Search {
         Self { has_sizes: has_dynamic_dims(graph), looked_at: 0, elements: 0 }
     }
 
-    /// Whether inputs are worth a run: they are not refuted by inference, and fit in the budget.
+    /// Whether to run the model on these inputs. Returns `false` if inference finds an error for their
+    /// shapes, or if the run would exceed the budget.
     pub fn admits(&mut self, graph: &Graph, steps: &[Vec<Tensor>]) -> bool {
         self.looked_at += 1;
         if !self.has_sizes {
@@ -75,7 +75,7 @@ mod tests {
         assert!(!search.admits(&graph, &inputs(3, 4)), "the shapes differ");
         assert!(!search.admits(&graph, &inputs(1 << 15, 1 << 15)), "4 GiB");
         assert!(!search.is_over());
-        // Each run computes 2^26 elements, so the budget suffices for one.
+        // Each run computes more than 2^26 elements, so the budget of 2^27 suffices for only one.
         assert!(search.admits(&graph, &inputs(1 << 13, 1 << 13)));
         assert!(!search.admits(&graph, &inputs(1 << 13, 1 << 13)) && !search.is_over());
         assert!(!(0..MAX_CANDIDATES).any(|_| search.admits(&graph, &inputs(3, 4))));

@@ -1,4 +1,4 @@
-//! Options for StableHLO: the precision, and the folder with its mesh of devices.
+//! Options for StableHLO: the precision, the output folder and the mesh of devices.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ enum FolderFormat {
     StableHlo,
 }
 
-/// [`Precision`] by name.
+/// The names of [`Precision`] on the command line.
 #[derive(Copy, Clone, ValueEnum)]
 pub enum PrecisionName {
     Highest,
@@ -56,7 +56,7 @@ impl StableHloArgs {
         self.precision.into()
     }
 
-    /// The files that are written to the folder `output`, or `output` itself if no folder is requested.
+    /// The files to write: the files in the folder `output`, or `output` itself if no folder is requested.
     ///
     /// # Errors
     /// A folder is requested but the output is named like a file, or vice versa.

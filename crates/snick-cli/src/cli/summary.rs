@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use snick_tensor::{FiniteRange, Statistics, Tensor};
 
-/// The type and dims of a tensor, and the range of its elements or, if they are few, the elements themselves.
+/// A summary of a tensor: its type and dims, and its elements or their range.
 pub struct Summary<'t> {
     tensor: &'t Tensor,
     found: Statistics,
@@ -30,7 +30,7 @@ impl<'t> Summary<'t> {
         Self { tensor, found: Statistics::of(tensor), lists_elements: false }
     }
 
-    /// Lists the elements instead of their range, if they are integers, booleans or strings.
+    /// Lists the elements if they are integers, booleans or strings. In text, the list replaces the range.
     pub fn with_elements(self) -> Self {
         Self { lists_elements: true, ..self }
     }
@@ -124,7 +124,7 @@ mod tests {
             Summary::of(&tensor).to_string(),
             "f32[4] {NaN, inf, 2, 4} min 2 max 4 mean 3 NaN 1 inf 1"
         );
-        // These are too many elements for one line.
+        // The text of a tensor with this many elements does not show the elements.
         let many = |i: usize| if i % 5 == 4 { f32::INFINITY } else { i as f32 };
         let tensor = Tensor::from_vec(&[21], (0..21).map(many).collect()).unwrap();
         assert!(

@@ -8,14 +8,14 @@ use snick_ir::text::Escaped;
 
 use super::layout::{Layout, width};
 
-/// Input symbols that a text still has to declare: the first time a symbol is a whole dimension, its interval
-/// is printed.
+/// Input symbols whose intervals a text has not shown yet. The interval is printed at the first dim that
+/// consists only of the symbol.
 pub struct Declarations<'s> {
     open: HashMap<&'s str, Interval>,
 }
 
 impl<'s> Declarations<'s> {
-    /// Starts without declared symbols.
+    /// Creates the declarations for a text that has not shown any symbol yet.
     pub fn new(symbols: &'s [Symbol]) -> Self {
         let inputs = symbols.iter().filter(|symbol| symbol.kind == BirthKind::Input);
         Self { open: inputs.map(|symbol| (symbol.name.as_str(), symbol.interval)).collect() }
@@ -42,7 +42,7 @@ impl<'s> Declarations<'s> {
     }
 }
 
-/// Writes a line for each symbol that no input declares: where it originates, and why.
+/// Writes a line for each symbol that is not declared by an input: the layer where it originates, and why.
 pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, layout: Layout, text: &mut String) {
     write_all(symbols.filter(|symbol| symbol.kind != BirthKind::Input), layout, text);
 }

@@ -23,7 +23,7 @@ pub struct TargetOptions {
     overwrite: OverwriteOptions,
 }
 
-/// [`SliceAs`] by operation type.
+/// The choices of [`SliceAs`], named by operation type.
 #[derive(Copy, Clone, ValueEnum)]
 #[value(rename_all = "PascalCase")]
 enum SliceOp {

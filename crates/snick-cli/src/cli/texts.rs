@@ -6,11 +6,11 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::console::Failure;
 
-/// The inputs given by `--text`, by name. The texts are a batch if the model has only one string input;
-/// otherwise each is `NAME=TEXT`.
+/// The inputs given by `--text`, by name. If the model has only one string input, the texts are its batch;
+/// otherwise, each text has the form `NAME=TEXT`.
 ///
 /// # Errors
-/// The model has no such input, or its shape allows fewer texts.
+/// The model has no such input, or its shape does not allow this number of texts.
 pub fn given(graph: &Graph, options: &[String]) -> Result<Vec<(String, Tensor)>, Failure> {
     if options.is_empty() {
         return Ok(Vec::new());

@@ -1,7 +1,10 @@
-//! Verifies that two graphs are equivalent: runs both on the same inputs and compares all bytes. Sessions
-//! fuse layers and choose kernels depending on the graph, so results of graphs with the same layers may be
-//! rounded differently. Therefore outputs that differ are compared a second time, with all layers run one by
-//! one, and then within rounding relative to their largest element.
+//! Verifies that two graphs are equivalent: runs both on the same inputs and compares all bytes of the
+//! outputs.
+//!
+//! A session fuses layers and chooses kernels depending on the graph, so equivalent graphs may round
+//! differently. Outputs with different bytes are therefore accepted in two cases:
+//! - The bytes are equal if both graphs run layer by layer, without folding or fusion.
+//! - The outputs agree within a tolerance for rounding.
 
 use std::fmt;
 
@@ -52,15 +55,17 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The rounding tolerance. It is relative to each element, because rounding errors accumulate over layers,
-/// and relative to the largest element of the output, because sums may cancel.
+/// The tolerance for rounding. `rtol` is relative to each element, because rounding errors accumulate over
+/// layers. [`is_close`] multiplies `atol` by the largest element of the output, because the error of a sum
+/// that cancels is large relative to its result.
 const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4, equal_nan: true };
 
 /// Number of rounds that always run if dims are dynamic. Further rounds run until every output has been
 /// compared.
 const ROUNDS: u64 = 5;
 
-/// Runs both graphs, whose inputs and outputs correspond. If dims are dynamic, there are several rounds.
+/// Runs both graphs and compares their outputs. The inputs and outputs of the graphs must correspond. If dims
+/// are dynamic, there are several rounds with different inputs.
 pub fn verify(
     before: &Graph,
     after: &Graph,
@@ -141,7 +146,7 @@ pub fn verify(
     Ok(verdict)
 }
 
-/// Runs a graph within the deadline.
+/// Runs a session, and fails if the deadline passes.
 pub fn watch(
     session: &Session,
     inputs: &[Tensor],
@@ -185,7 +190,7 @@ fn is_close(got: &Tensor, want: &Tensor) -> bool {
 mod tests {
     use super::*;
 
-    /// The tolerance is relative, so that differences between tiny outputs count, too.
+    /// The tolerance is relative, so that differences between tiny outputs are found.
     #[test]
     fn rounding_is_relative_to_the_largest_element() {
         let tensor = |elements: [f32; 3]| Tensor::from_vec(&[3], elements.to_vec()).unwrap();

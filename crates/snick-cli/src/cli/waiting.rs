@@ -1,10 +1,10 @@
-//! A sign of life on a terminal while a command prints nothing.
+//! A status line on a terminal while a command prints nothing.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a command may be silent.
+/// How long a command prints nothing before the line appears.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// How often to update the line.
@@ -18,7 +18,7 @@ pub struct Waiting(Option<Arc<Mutex<State>>>);
 #[derive(Debug)]
 struct State {
     started: Instant,
-    /// When something else was printed last.
+    /// When other output was last printed.
     printed: Instant,
     is_shown: bool,
 }
@@ -42,8 +42,8 @@ impl Waiting {
         Self(Some(state))
     }
 
-    /// Erases the line. Call it before printing, and keep the result until the text is printed, so that the
-    /// line does not come in between.
+    /// Erases the line. Call this before printing, and keep the guard until the text is printed, so that the
+    /// line is not drawn in between.
     pub fn interrupt(&self) -> Option<Interrupted<'_>> {
         let mut state = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         state.printed = Instant::now();
@@ -54,7 +54,7 @@ impl Waiting {
     }
 }
 
-/// Keeps the line away while it lives.
+/// A guard that prevents the line from being drawn.
 pub struct Interrupted<'w>(#[allow(dead_code, reason = "holds the lock")] MutexGuard<'w, State>);
 
 impl State {

@@ -77,8 +77,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
-/// One repetition on a fresh graph, which is dropped outside of the measurement. Errors of the model are not
-/// reported, because other verbs do so.
+/// Runs the stages up to `canon` once on a fresh graph, which is dropped outside of the measurement. Errors
+/// of the model are not reported, because other verbs report them.
 fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = times.stage(Stage::Read, || model::read(&options.model, console, &[]))?;
     model::reshape(&mut model, &options.model)?;
@@ -91,7 +91,7 @@ fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Res
     Ok(())
 }
 
-/// Runs one session repeatedly. Values are dropped outside of the measurement.
+/// Runs one session repeatedly. Outputs are dropped outside of the measurement.
 fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = model::load(&options.model, console)?;
     if let Some(error) = model::infer(&mut model, console)?.into_iter().next() {
@@ -114,7 +114,8 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
     Ok(())
 }
 
-/// The first candidate inputs with which the model runs. If it runs with none, the first candidate.
+/// The first candidate inputs with which the model runs. If it runs with none of them, returns the first
+/// candidate.
 fn inputs(
     graph: &Graph,
     session: &Session,

@@ -20,7 +20,7 @@ use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::{TargetOptions, is_stdout};
 use crate::cli::verify::{Verdict, verify};
 
-/// The pass whose declined layers are reported.
+/// The pass whose skipped layers are listed in the summary.
 const LOWER_SLICES: &str = "lower-slices";
 
 /// Options of the verb.
@@ -99,7 +99,7 @@ fn answer(
 /// The result of canonicalising a model.
 pub struct Canonical {
     report: Report,
-    /// The cost of the model if only its slice-like layers are lowered.
+    /// The cost of the model after lowering its slice-like layers, without other rewrites.
     lowered: Cost,
     verdict: Option<Verdict>,
     /// The result of checking that a session of the canonical model computes the same values as its layers.
@@ -133,7 +133,7 @@ fn canonicalise(
     Ok(Canonical { report, lowered, verdict, session, errors })
 }
 
-/// Brings an inferred model with `errors` into canonical form, like this verb.
+/// Brings an inferred model with `errors` into canonical form, like the command line.
 pub fn of_model(
     model: &mut Model,
     errors: Vec<Located>,
@@ -168,8 +168,8 @@ impl Canonical {
         Outcome::finding(!self.errors.is_empty() || is_refuted)
     }
 
-    /// The graph, unless it was written to a file, and a summary. The summary after a graph consists of
-    /// comments, so that the whole output is valid text form.
+    /// A summary, after the graph if `with_graph`. In this case the lines of the summary are comments, so
+    /// that the whole output is valid text form.
     pub fn as_text(&self, model: &Model, with_graph: bool) -> String {
         let Self { report, lowered, verdict, session, .. } = self;
         let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
@@ -287,13 +287,13 @@ struct Summary<'s> {
     left: Vec<NotLowered<'s>>,
     /// `null` if `--verify` is not given.
     session: Option<SessionSummary<'s>>,
-    /// Whether the outputs are equal before and after; `null` if unknown.
+    /// `null` if the outputs were not compared.
     verified: Option<bool>,
     /// Errors of inference and rewriting.
     errors: Vec<LayerError>,
 }
 
-/// The result of checking the substitutes of a session.
+/// The result of comparing the steps of a session with the layers that they replace.
 #[derive(Serialize)]
 struct SessionSummary<'s> {
     /// The number of substitutes that were executed.
@@ -322,7 +322,7 @@ fn line(report: &Report, verdict: Option<Verdict>) -> String {
     format!("{lowered} lowered to {}{verdict}", counted(report.slice_after, "slice"))
 }
 
-/// The graph after lowering its slice-like layers, and no other changes.
+/// A copy of the graph in which only the slice-like layers are lowered.
 fn lowered(graph: &Graph) -> Graph {
     let mut lowered = graph.clone();
     drop(snick_pass::lower_slices(&mut lowered));

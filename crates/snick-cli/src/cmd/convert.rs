@@ -41,7 +41,7 @@ pub struct Options {
     stateful: bool,
 }
 
-/// What to show in an .svg.
+/// Options for .svg files.
 #[derive(Args)]
 #[command(next_help_heading = "Pictures (.svg)")]
 struct Picture {
@@ -64,7 +64,7 @@ impl Picture {
         self.depth.is_some() || self.around.is_some() || self.each_repeat
     }
 
-    /// Fails if the model does not have the layer, or if the output is not a picture.
+    /// Fails if `--around` names an unknown layer, or if the output is not an .svg file.
     fn check(&self, model: &Model, output: &Path) -> Result<(), Failure> {
         if self.is_asked_for() && Format::to_write(output) != Some(Format::Svg) {
             return Err(Failure::usage(
@@ -120,8 +120,9 @@ fn prepare(options: &Options, console: &Console, keeps_optional: bool) -> Result
     Ok(Prepared { model, errors, states })
 }
 
-/// Prepares the model for the output format. Of all formats, only ONNX has default values. Even there, an
-/// operator may need the default value as a constant.
+/// Prepares the model for the output format. ONNX is the only format with default values of inputs. Even in
+/// ONNX, they become constants if the model cannot be written otherwise, for example because an operator
+/// needs a constant.
 fn prepare_with_optional_inputs(options: &Options, console: &Console) -> Result<Prepared, Failure> {
     let has_defaults = Format::to_write(&options.output) == Some(Format::Onnx);
     let mut prepared = prepare(options, console, has_defaults)?;

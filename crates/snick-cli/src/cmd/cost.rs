@@ -77,14 +77,14 @@ fn named_totals(cost: &ModelCost) -> impl Iterator<Item = (&'static str, &Amount
     totals.into_iter().filter(|(name, amount, _)| amount.number() != Some(0) || *name == "macs")
 }
 
-/// The totals in short, one per item: a number, or the leading terms and a number for typical sizes. Also
-/// used by `inspect`.
+/// The totals, each as a short text: a number, or the leading terms of a formula and a number for typical
+/// sizes. Also used by `inspect`.
 pub fn totals(example: &Example, layout: Layout) -> Vec<String> {
     let mut symbols = BTreeSet::new();
     let totals: Vec<_> = named_totals(example.cost)
         .map(|(name, amount, unit)| (name, amount, unit, short_formula(amount, example, unit, &mut symbols)))
         .collect();
-    // Shows the sizes of the example only once.
+    // Only the first formula is followed by the sizes of the example.
     let mut at = Some(example.describe(&symbols)).filter(|at| !at.is_empty());
     let item = |(name, amount, unit, formula): (&str, &Amount, &str, Vec<String>)| {
         let number = example.number(amount).map_or("?".to_string(), |n| quantity::amount(n, unit));
@@ -98,14 +98,14 @@ pub fn totals(example: &Example, layout: Layout) -> Vec<String> {
     totals.into_iter().map(item).collect()
 }
 
-/// The width of the names of totals, with the spaces around them.
+/// The width of the column of names, with the spaces around it.
 const NAMES: usize = 15;
 
 /// Maximum length of a formula that is shown in full; longer ones are reduced to their leading terms.
 const MAX_FORMULA: usize = 20;
 
-/// The terms of a formula; the first starts with `≈` unless the formula is exact. Empty for a number, or if
-/// there are no leading terms. Adds the symbols of the terms to a set.
+/// The terms of a formula; the first starts with `≈` unless the formula is exact. Returns no terms for a
+/// number, or if there are no leading terms. Adds the symbols of the terms to `symbols`.
 fn short_formula(
     amount: &Amount,
     example: &Example,
@@ -138,7 +138,7 @@ fn short_formula(
     shown
 }
 
-/// `3.4 k·N·T²`
+/// A term such as `3.4 k·N·T²`.
 fn term_text(term: &LeadingTerm, example: &Example, unit: &str) -> String {
     let mut factors = Vec::new();
     if term.coefficient != 1.0 || !unit.is_empty() || term.powers.is_empty() {
@@ -212,7 +212,7 @@ fn write_dearest(example: &Example, top: usize, layout: Layout, text: &mut Strin
     }
 }
 
-/// Serialises only the totals.
+/// Serialises the totals of a cost, without its layers.
 pub struct Totals(pub ModelCost);
 
 impl Serialize for Totals {

@@ -107,7 +107,7 @@ struct PortFact {
     element_type: &'static str,
     /// The shape with intervals.
     shape: String,
-    /// The shape with expressions, if they say more than the intervals.
+    /// The shape with symbols, if these express more than the intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     symbolic: Option<String>,
 }

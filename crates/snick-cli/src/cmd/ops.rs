@@ -64,7 +64,7 @@ fn summary(entry: &Entry) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// The operation sets as text, such as `opset1, opset8`; empty for a primitive.
+/// The operation sets as text, such as `opset1, opset8`, or `primitive of snick`.
 fn versions(entry: &Entry) -> String {
     let opsets: Vec<String> = entry.name.since.iter().map(|opset| format!("opset{opset}")).collect();
     if opsets.is_empty() { "primitive of snick".to_string() } else { opsets.join(", ") }

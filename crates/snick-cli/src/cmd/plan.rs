@@ -1,4 +1,4 @@
-//! `snick plan`: what each of several devices stores and sends, and how to shard a model over them.
+//! `snick plan`: the memory and traffic of each of several devices, and how to shard a model over them.
 
 use std::fmt::Write as _;
 

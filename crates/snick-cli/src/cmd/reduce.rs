@@ -118,7 +118,8 @@ struct Content {
     minimal: bool,
 }
 
-/// Writes the result, and returns its files. If it is text form, it starts with the command in a comment.
+/// Writes the model, and returns the written files. A model in text form starts with the command in a
+/// comment.
 fn write(options: &Options, small: Graph) -> Result<Vec<WrittenFile>, Failure> {
     let mut files = Model::from(small).write(&options.output, options.target.save())?;
     if options.output.extension().is_some_and(|extension| extension == "snick") {

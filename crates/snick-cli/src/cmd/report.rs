@@ -1,4 +1,4 @@
-//! `snick report`: a page that shows the model.
+//! `snick report`: an HTML page that shows a model.
 
 use std::path::PathBuf;
 

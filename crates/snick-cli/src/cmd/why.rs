@@ -89,7 +89,7 @@ fn add_leaves<'t>(tree: &'t WhyNode, listed: &mut HashSet<&'t str>) {
     tree.from.iter().for_each(|node| add_leaves(node, listed));
 }
 
-/// The origin of an output, or a part of it.
+/// The origin of an output, or of a part of it.
 pub fn of_target(
     model: &Model,
     target: &str,
@@ -202,7 +202,7 @@ fn bounds_text(bounds: &Bounds, dims: usize) -> String {
     text
 }
 
-/// The counts of an origin, then its layer and reason.
+/// The number of sizes from an origin, then its symbol, layer, reason and suggestions.
 fn origin_text(origin: &UnknownOrigin, layout: Layout) -> String {
     let symbol = origin.symbol.as_deref().unwrap_or("[...]");
     let axis = origin.axis.map(|axis| format!(", axis {axis}")).unwrap_or_default();
@@ -211,7 +211,8 @@ fn origin_text(origin: &UnknownOrigin, layout: Layout) -> String {
     let line = format!("{dims:>10}  {symbol}  {} {}{axis}{loc}", origin.op, origin.layer);
     let line = layout.shorten(Escaped(&line).to_string(), &Escaped(&origin.layer).to_string());
     let mut text = format!("{line}\n");
-    // An input leaves a size open in one way only, which the suggestion for the whole model changes.
+    // A size that an input declares has no reason or suggestion: the suggestion for the whole model bounds
+    // it.
     let Some(reason) = origin.reason.as_deref() else { return text };
     let _ = writeln!(text, "        {}", Escaped(reason));
     for Suggestion { shape, effect, .. } in &origin.suggestions {

@@ -1,8 +1,11 @@
 //! Tensors in files: `.npy` files of numpy, and `.npz` files, which are zip archives of them.
 //!
-//! If numpy does not have a type, its values are stored as their bits: bf16 as uint16 and 8-bit floats as
-//! uint8 with the same dims, smaller types as bytes packed into one dimension. [`fit`] reverses this. It also
-//! accepts uint8 as booleans.
+//! Values of types that numpy does not have are stored as their bits:
+//! - bf16 as uint16 with the same dims;
+//! - 8-bit floats as uint8 with the same dims;
+//! - types with fewer than 8 bits as uint8, packed into one dimension.
+//!
+//! [`fit`] reverses this. It also accepts uint8 as booleans.
 
 mod npy;
 
@@ -64,13 +67,14 @@ impl UnreadableFile {
         }
     }
 
-    /// Whether the error is that reading would exceed the memory limit.
+    /// Whether reading would exceed the memory limit, or the memory is exhausted.
     pub fn is_limit(&self) -> bool {
         matches!(self.error, NpzError::Memory { .. } | NpzError::Tensor(TensorError::OutOfMemory { .. }))
     }
 }
 
-/// Reads the array of an `.npy` file, if `check` accepts its header and it takes at most `memory` bytes.
+/// Reads the array of an `.npy` file. Fails if `check` rejects the header, or if the array takes more than
+/// `memory` bytes.
 pub fn read_npy<E: From<UnreadableFile>>(
     path: &Path,
     memory: usize,
@@ -88,7 +92,7 @@ pub fn read_npy<E: From<UnreadableFile>>(
     Ok(tensor.map_err(wrong)?)
 }
 
-/// How much of `memory` bytes is left after reading an array.
+/// The number of bytes that remain of `memory` after reading an array.
 fn within(memory: usize, header: &Header) -> Result<usize, NpzError> {
     let needed = header.memory();
     memory.checked_sub(needed).ok_or(NpzError::Memory { needed, free: memory })
@@ -103,8 +107,8 @@ pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<WrittenFile, snick::Err
     })
 }
 
-/// Reads the wanted arrays of an `.npz` file in file order, if `check` accepts their headers. Skips all other
-/// arrays. The arrays may take `memory` bytes in total.
+/// Reads the arrays of an `.npz` file for which `is_wanted` returns true, in file order. Fails if `check`
+/// rejects a header. The arrays may take `memory` bytes in total.
 pub fn read<E: From<UnreadableFile>>(
     path: &Path,
     memory: usize,
@@ -156,8 +160,8 @@ pub fn write<'a>(
     })
 }
 
-/// Reinterprets a stored array as an element type that numpy does not have. Any other array must already have
-/// the type. `declared` are the dims of a packed array, if they are known.
+/// Reinterprets a stored array as `element_type` if numpy does not have this type. Otherwise, the array must
+/// already have the type. `declared` are the dims of a packed array, if they are known.
 pub fn fit(array: Tensor, element_type: ElementType, declared: Option<&[usize]>) -> Option<Tensor> {
     let stored = array.element_type();
     let dims = fitted_dims(stored, array.dims(), element_type, declared)?;

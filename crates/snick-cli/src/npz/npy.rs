@@ -30,7 +30,8 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Maximum length of a header in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Whether elements are stored as uint8. If they have fewer than 8 bits, they are packed into one dimension.
+/// Whether numpy does not have this type and its elements are stored as uint8. Elements with fewer than 8
+/// bits are packed into one dimension.
 pub(super) fn is_packed(element_type: ElementType) -> bool {
     !matches!(element_type, Dynamic | String | BF16) && CODES.iter().all(|(_, et)| *et != element_type)
 }
@@ -55,7 +56,7 @@ pub struct Header {
 /// The encoding of strings.
 #[derive(Copy, Clone, PartialEq)]
 enum Encoding {
-    /// Code points of 4 bytes.
+    /// Each code point takes 4 bytes.
     Utf32,
     Utf8,
 }
@@ -143,7 +144,7 @@ impl Header {
 /// Bytes of memory of a decoded string, excluding its characters.
 const TEXT: usize = size_of::<std::string::String>();
 
-/// A string of fixed width, without the NUL characters after it.
+/// Decodes a string of fixed width and removes the NUL characters at its end.
 fn text(bytes: &[u8], encoding: Encoding, big_endian: bool) -> Result<std::string::String, NpzError> {
     let bad = || NpzError::Header("an element is not valid text");
     let text = if encoding == Encoding::Utf32 {
@@ -157,7 +158,7 @@ fn text(bytes: &[u8], encoding: Encoding, big_endian: bool) -> Result<std::strin
     Ok(text.trim_end_matches('\0').to_string())
 }
 
-/// The Python literal of a header, and the number of bytes up to its end.
+/// Reads the Python literal of a header. Also returns the number of bytes up to the end of the header.
 fn read_text(source: &mut impl Read) -> Result<(std::string::String, usize), NpzError> {
     let mut start = [0; 8];
     source.read_exact(&mut start)?;
@@ -235,7 +236,7 @@ pub(super) fn parts(tensor: &Tensor) -> (Vec<u8>, Cow<'_, [u8]>) {
     }
     let shape = if dims.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // Elements must start at a multiple of 64 bytes. The header ends with a line feed.
+    // The format aligns elements to 64 bytes, and ends the header with a line feed.
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     let mut out = Vec::with_capacity(10 + length);
     out.extend_from_slice(MAGIC);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::{model, root, scratch, snick, text};
 
-/// Models that cannot be executed, with the reason that the program reports.
+/// Models that cannot be executed, with the reported reason.
 const NOT_EXECUTABLE: &[(&str, &str)] = &[("v10_no_precision", "no implementation to run `FancyOp`")];
 
 #[test]
@@ -197,8 +197,8 @@ fn weights_may_be_missing_for_shapes() {
     let path = folder.join("model.xml");
     std::fs::copy(model("focus_cnn"), &path).unwrap();
     let path = path.to_str().unwrap();
-    // The index constants are missing as well, so less is known. This is reported once, and does not cause a
-    // failure.
+    // The index constants are missing as well, so fewer values are known. The missing file is reported once,
+    // and does not cause a failure.
     let out = snick(&["infer", path]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     assert_eq!(text(&out.stderr).matches("not found").count(), 1);
@@ -262,7 +262,7 @@ fn the_input_is_overwritten_only_when_forced() {
 fn nothing_half_written_is_left() {
     let folder = scratch("half");
     for extension in TARGETS {
-        // The output file cannot be created because a folder has its name, so the last step fails.
+        // A folder with the name of the output file exists, so the last step of writing fails.
         let taken = folder.join(format!("taken.{extension}"));
         std::fs::create_dir(&taken).unwrap();
         let before = names_in(&folder);

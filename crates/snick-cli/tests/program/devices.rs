@@ -14,7 +14,7 @@ fn field(number: u8, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     [tag, vec![length], bytes.to_vec()].concat()
 }
 
-/// A field with a small number.
+/// A varint field with a value below 128.
 fn number(field: u8, value: u8) -> Vec<u8> {
     vec![field << 3, value]
 }

@@ -161,7 +161,8 @@ fn every_symbol_of_an_answer_is_listed() {
     assert!(listed > 50 && counted > 1, "{listed} {counted}");
 }
 
-/// Text output lists them too, and an input symbol of the same name is not mistaken for one.
+/// A count can contain symbols that the model does not have, such as the trip count of a loop. They are
+/// listed, and renamed if an input symbol has the same name.
 #[test]
 fn symbols_of_a_count_are_listed() {
     let path = model("subgraphs_loop");

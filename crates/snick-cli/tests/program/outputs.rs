@@ -144,7 +144,7 @@ fn written_files_are_reported_with_size_and_version() {
     let folder = scratch("wrote");
     let [cnn, slice] = ["focus_cnn", "slice8_01_basic"].map(|name| fs::canonicalize(model(name)).unwrap());
     let [cnn, slice] = [&cnn, &slice].map(|path| path.to_str().unwrap());
-    // The messages, with `SIZE` for sizes in bytes that are those of the files.
+    // Runs a command and returns its messages, with `SIZE` in place of the sizes of the written files.
     let wrote = |args: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_snick"));
         let out = command.args(args).current_dir(&folder).env("NO_COLOR", "1").output().unwrap();

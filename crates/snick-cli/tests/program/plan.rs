@@ -32,7 +32,7 @@ fn the_batch_is_spread_first() {
 #[test]
 fn matrices_are_spread_where_the_batch_cannot_be() {
     // The first matrix is sharded by columns, so the second is sharded by rows. Each device takes part in one
-    // sum of a row.
+    // all-reduce of a row.
     let (code, plan) = planned(&["--shape", "x[1,16]", "--devices", "4"]);
     assert_eq!(code, Some(0), "{plan}");
     for part in [

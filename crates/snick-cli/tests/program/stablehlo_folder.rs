@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{model, scratch, snick, text};
 
-/// Writes an IR of a product with 2048 compressed `u4` weights, which start 64 bytes into the `.bin`.
+/// Writes an IR with a MatMul by 2048 compressed `u4` weights, which start at byte 64 of the `.bin`.
 fn write_compressed(folder: &Path) {
     let port = |id: usize, precision: &str, dims: &[usize]| {
         let dims: String = dims.iter().map(|dim| format!("<dim>{dim}</dim>")).collect();

@@ -1,5 +1,5 @@
-//! The baseline: a file of known findings, which are ignored. Each line contains a code, a model and a layer,
-//! so that changes of the file merge well.
+//! The baseline: a file of known findings, which are ignored. Each line contains the code, model and layer of
+//! one finding, so that version control can merge changes.
 //!
 //! Line numbers are not stored, so that a finding stays known when it moves within its file.
 
@@ -19,7 +19,7 @@ const HEADER: &str = "# snick check: findings that are known. Code, model and la
 pub(super) struct Baseline(HashMap<String, usize>);
 
 impl Baseline {
-    /// Creates a baseline of all findings, which will be written to the path `file`.
+    /// Creates a baseline of all findings, to be written to the path `file`.
     pub(super) fn of(models: &[CheckedModel], file: &Path) -> Self {
         let mut lines = HashMap::new();
         for model in models {
@@ -51,7 +51,7 @@ impl Baseline {
         Ok(WrittenFile::write(file, |out| out.write_all(text.as_bytes()))?)
     }
 
-    /// For each line, removes as many findings as the line occurs.
+    /// Removes the known findings from the models. A line that occurs `n` times removes up to `n` findings.
     pub(super) fn remove_from(mut self, models: &mut [CheckedModel], file: &Path) {
         for model in models {
             let findings = std::mem::take(&mut model.findings);
@@ -75,8 +75,9 @@ fn line(model: &CheckedModel, finding: &Finding, file: &Path) -> String {
     format!("{}\t{}\t{}", finding.code, Escaped(&path), Escaped(&finding.layer))
 }
 
-/// The path of a model relative to the folder of `file`, with `/` as separator, if the model is inside this
-/// folder. Relative paths do not depend on the location of the project.
+/// The path of a model with `/` as separator. The path is relative to the folder of `file` if the model is
+/// inside this folder, so that the baseline stays valid when the project is moved. Otherwise, the path is
+/// absolute.
 fn relative(path: &Path, file: &Path) -> String {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let plain = |path: &Path| -> PathBuf {

@@ -1,4 +1,4 @@
-//! Annotations for GitHub workflows: one command per line.
+//! Annotations for GitHub workflows: one workflow command per line.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! JUnit XML: a suite per model, a case per finding.
+//! JUnit XML: a test suite per model, and a test case per finding.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ pub(super) fn render(report: &Report) -> String {
     xml
 }
 
-/// Errors are always failures, even if `--fail-on` says otherwise.
+/// Whether a finding is a failed test case. Errors always are, even with `--fail-on never`.
 fn is_failure(report: &Report, finding: &Finding) -> bool {
     finding.severity == snick::Severity::Error || report.fail_on.includes(finding.severity)
 }

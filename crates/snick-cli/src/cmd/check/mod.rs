@@ -63,7 +63,7 @@ pub struct Options {
     jobs: Option<usize>,
 }
 
-/// The severity from which a finding makes the command fail.
+/// The lowest severity of a finding that makes the command fail.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug, Default)]
 enum FailOn {
     #[default]
@@ -94,7 +94,8 @@ struct CheckedModel {
 }
 
 impl CheckedModel {
-    /// Updates the status after findings were removed. If the check was stopped, the status stays.
+    /// Updates the status after findings were removed. The status of a stopped check only changes if no error
+    /// is left.
     fn update_status(&mut self) {
         let worst = self.findings.iter().map(|finding| finding.severity).max();
         self.status = match (self.status, worst) {
@@ -106,7 +107,7 @@ impl CheckedModel {
     }
 }
 
-/// All models that were checked, and the severity from which the command fails.
+/// All models that were checked, and settings for the report.
 struct Report {
     models: Vec<CheckedModel>,
     fail_on: FailOn,

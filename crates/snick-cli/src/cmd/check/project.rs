@@ -16,7 +16,8 @@ pub(super) struct ProjectOptions {
     pub(super) check: CheckOptions,
     pub(super) fail_on: FailOn,
     pub(super) baseline: Option<PathBuf>,
-    /// Whether the text shows the release that each model needs: codes or a target release are given.
+    /// Whether the text shows the release that each model needs: yes if codes are selected or a target
+    /// release is set.
     pub(super) shows_release: bool,
 }
 
@@ -60,7 +61,7 @@ impl ProjectOptions {
 }
 
 impl ProjectFile {
-    /// Reads the first project file that is found upwards from the working directory.
+    /// Reads the project file in the working directory or its nearest parent that has one.
     fn find() -> Result<Self, Failure> {
         let folder = std::env::current_dir().unwrap_or_default();
         let Some(path) = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file())

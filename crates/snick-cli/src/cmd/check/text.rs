@@ -27,8 +27,8 @@ pub(super) fn render(report: &Report, console: &Console) -> String {
     console.layout().fold(&text).into_owned()
 }
 
-/// The findings to show. Every model needs some release, so that is only shown if asked for. Sizes without an
-/// upper bound usually have to be bounded together, so they are one finding.
+/// The findings to show. Every model needs some release, so findings about it are only shown on request.
+/// Sizes without an upper bound usually have to be bounded together, so they are merged into one finding.
 fn shown(model: &CheckedModel, shows_release: bool) -> Vec<Cow<'_, Finding>> {
     let is_unbounded = |finding: &Finding| finding.code == Code::UnboundedDim;
     let unbounded: Vec<&Finding> = model.findings.iter().filter(|finding| is_unbounded(finding)).collect();
@@ -89,7 +89,7 @@ fn write_finding(
     let line = format!("{}: {severity} {}", location(model, finding), Escaped(&rest));
     let line = console.layout().shorten(line, &Escaped(&finding.layer).to_string());
     let _ = writeln!(text, "{line}");
-    // Shows each help once.
+    // Each help text is only shown once.
     if finding.severity > Severity::Note && helped.insert(finding.help.clone()) {
         let _ = writeln!(text, "    help: {}", Escaped(&finding.help));
     }
@@ -104,7 +104,7 @@ fn location(model: &CheckedModel, finding: &Finding) -> String {
     }
 }
 
-/// The number of models and findings, and the release of OpenVINO that reads all models.
+/// The number of models and findings, and the OpenVINO release that is needed to read all models.
 fn total(report: &Report) -> String {
     let mut counts: HashMap<Severity, usize> = HashMap::new();
     for model in &report.models {
@@ -121,7 +121,7 @@ fn total(report: &Report) -> String {
         count(Severity::Note, "note")
     );
     let needed = report.findings().filter_map(|(model, finding)| Some((finding.release?, model, finding)));
-    // Of several models that need the same release, names the first.
+    // If several models need the same release, the first of them is named.
     let highest = needed.reduce(|a, b| if b.0 > a.0 { b } else { a }).filter(|_| !report.shows_release);
     if let Some((release, model, finding)) = highest {
         let _ = write!(text, "; needs OpenVINO {release} or later ({})", location(model, finding));

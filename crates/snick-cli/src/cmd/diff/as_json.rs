@@ -69,7 +69,7 @@ fn output(OutputDiff { name, comparison, dims }: &OutputDiff) -> Output<'_> {
     Output { name, comparison, worst_index, ok: comparison.is_within() }
 }
 
-/// The index along each axis of an element in row-major order.
+/// Converts the row-major index of an element to an index along each axis.
 fn index(mut at: usize, dims: &[usize]) -> Vec<usize> {
     let mut index = vec![0; dims.len()];
     for (own, &dim) in index.iter_mut().zip(dims).rev() {

@@ -1,5 +1,6 @@
-//! The differences as text: the verdict, results of a run, inputs and outputs, then the layers by operation
-//! and with their locations in both files, then consequences.
+//! The differences as text: the verdict, the results of a run, the inputs and outputs, the layers, and then
+//! the shapes and types that changed as a consequence. Long lists of layers are abridged and summarised by
+//! operation.
 
 use std::fmt::Write as _;
 
@@ -13,10 +14,12 @@ use super::verdict;
 use crate::cli::console::Console;
 use crate::cli::layout::{Layout, column};
 
-/// Maximum number of differing layers that are all listed, and of inputs, outputs and results.
+/// If at most this number of layers differ, all of them are listed. Also the maximum number of inputs,
+/// outputs and results to list.
 const MAX_WHOLE: usize = 10;
 
-/// Maximum number of removed, added or changed layers to list if there are more differing layers than that.
+/// Maximum number of removed layers, of added layers and of changed layers to list if more than [`MAX_WHOLE`]
+/// layers differ.
 const MAX_EXAMPLES: usize = 5;
 
 /// Maximum number of characters of a value to show.
@@ -130,14 +133,14 @@ impl Report<'_> {
         let _ = writeln!(self.text, "{}", self.console.paint_result(color, &line));
     }
 
-    /// Says how many items are not listed.
+    /// Writes the number of items that are not listed.
     fn more(&mut self, shown: usize, all: usize) {
         if shown < all {
             self.line(&format!("  {} more; --all shows all", all - shown));
         }
     }
 
-    /// Writes the sizes of the groups in one line.
+    /// Writes the number of layers in each group as one list.
     fn summary<T>(&mut self, heading: &str, side: Option<usize>, groups: &[Group<T>]) {
         if groups.is_empty() {
             return;
@@ -245,7 +248,7 @@ impl Report<'_> {
         }
     }
 
-    /// Writes which results differ, and the first layer that computes another value.
+    /// Writes the comparison of the results, and the first layer whose values differ.
     fn run(&mut self, run: &RunDiff, answer: &Answer) {
         if !run.outputs.is_empty() {
             self.heading(&format!("run on the same inputs: {}", verdict::of_run(run)));
@@ -279,7 +282,7 @@ impl Report<'_> {
         });
     }
 
-    /// Writes how many layers follow from the changes, and the first of them.
+    /// Writes the number of layers whose shapes or types differ as a consequence, and the first such layer.
     fn consequences(&mut self, drift: &ShapeDrift) {
         let heading = match drift.layers {
             1 => "consequences: 1 layer has a different shape or type".to_string(),
@@ -309,7 +312,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A fraction as a percentage. A nonzero fraction is never shown as 0.
+/// A fraction as a percentage. Small fractions are shown in scientific notation, never as 0.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2e} %") }

@@ -9,8 +9,8 @@ use snick::{ExecutedLayer, Execution, LayerRef};
 /// Maximum number of layers of each kind to list without `--all`.
 const MAX_LISTED: usize = 30;
 
-/// Writes the executed layers, slowest first, then the layers that were not executed, and counts. If
-/// `is_whole`, lists all layers.
+/// Writes the executed layers, slowest first, then the layers that were not executed separately, then totals.
+/// If `is_whole`, lists all layers.
 pub(super) fn write(execution: &Execution, is_whole: bool) -> String {
     let most = if is_whole { usize::MAX } else { MAX_LISTED };
     let mut text = String::new();
@@ -18,8 +18,8 @@ pub(super) fn write(execution: &Execution, is_whole: bool) -> String {
     let mut ran: Vec<&ExecutedLayer> =
         execution.layers.iter().filter(|layer| layer.time.microseconds.is_some()).collect();
     if ran.is_empty() {
-        // The graph was never executed, so there are no times. Constants are omitted, because they are not
-        // interesting.
+        // The graph was never executed, so there are no times. Constants are omitted, because they compute
+        // nothing.
         ran = execution.layers.iter().filter(|layer| layer.time.op != "Const").collect();
     }
     ran.sort_by_key(|layer| std::cmp::Reverse(layer.time.microseconds));

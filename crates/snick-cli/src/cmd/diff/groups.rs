@@ -7,14 +7,15 @@ use snick::{LayerChange, LayerRef};
 
 /// Layers with the same operation and the same kind of change.
 pub(super) struct Group<'d, T> {
-    /// The operation, and what changed: `SoftMax (axis)`.
+    /// The operation and the kind of change, such as `SoftMax (axis)`.
     pub title: String,
     pub items: Vec<&'d T>,
-    /// Whether other groups tell more.
+    /// Whether examples from other groups are more informative.
     is_minor: bool,
 }
 
-/// Groups layers that only one model has. Their constants come last: they come and go with other layers.
+/// Groups layers that only one model has. Constants come last, because they usually change together with
+/// other layers.
 pub(super) fn of_layers(layers: &[LayerRef]) -> Vec<Group<'_, LayerRef>> {
     groups(layers, |layer| (layer.op.clone(), layer.op == "Const"))
 }
@@ -81,7 +82,7 @@ pub(super) fn examples<'d, T>(groups: &[Group<'d, T>], most: usize) -> Vec<&'d T
 
 fn evenly<'d, T>(groups: &[Group<'d, T>], most: usize) -> Vec<&'d T> {
     let of_each = |limit: usize| groups.iter().map(move |group| group.items.len().min(limit));
-    // The largest number of items of each group that is not too much in total.
+    // The largest number of items per group with a total of at most `most`.
     let limit = (0..most).rev().find(|&limit| of_each(limit).sum::<usize>() <= most).unwrap_or(0);
     let mut left = most - of_each(limit).sum::<usize>();
     let counts = of_each(limit).zip(groups).map(|(count, group)| {

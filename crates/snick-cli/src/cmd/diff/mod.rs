@@ -81,7 +81,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         })?;
         return Ok(Outcome::finding(!execution.is_of_the_model()));
     }
-    // Fails for models with a cycle.
+    // This fails if a model has a cycle.
     let diff = snick::diff(&a, &b, &DiffOptions::new()).map_err(Failure::usage)?;
     let run = match options.run {
         true => Some(run::run([&a, &b], &diff, &options.inputs, options.tolerance, console)?),
@@ -97,7 +97,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
 }
 
-/// All differences between two inferred models with these names.
+/// All differences between two inferred models, which the text calls by `names`.
 pub fn between(
     [a, b]: [&Model; 2],
     names: &[String; 2],

@@ -14,10 +14,11 @@ use crate::cli::inputs::InputOptions;
 use crate::cli::progress::ProgressBar;
 use crate::cli::search::Search;
 
-/// Maximum bytes of inner values to keep in memory at a time.
+/// Maximum bytes of intermediate values to keep in memory at a time.
 const KEPT_BYTES: usize = 1 << 28;
 
-/// Number of rounds with other sizes, if sizes are dynamic and no difference was found.
+/// Maximum number of successful runs with different sizes, if sizes are dynamic. The first difference ends
+/// the search.
 const ROUNDS: usize = 4;
 
 /// Why an output is not compared: one of the runs did not compute it.
@@ -27,13 +28,13 @@ pub(super) const NOT_COMPUTED: &str = "not computed";
 pub(super) struct RunDiff {
     /// The outputs that both models have.
     pub outputs: Vec<OutputDiff>,
-    /// The first layer whose values differ, in both models, and how its values differ.
+    /// The first layer whose values differ: its ids in both models, and the comparison of its values.
     pub first: Option<(NodeId, NodeId, Comparison)>,
     /// The errors of both runs.
     pub errors: Vec<Located>,
 }
 
-/// An output that both runs have.
+/// An output that both models have.
 pub(super) struct OutputDiff {
     /// The public name in the first model.
     pub name: String,
@@ -69,8 +70,8 @@ struct Runs<'r> {
     console: &'r Console,
 }
 
-/// Runs both models on inputs for the first model, given or random, with sizes that it accepts. Small sizes
-/// hide many differences, so if sizes are dynamic, further sizes are tried until a difference is found.
+/// Runs both models on the same inputs, given or random, with sizes that the first model accepts. Small sizes
+/// hide many differences, so if sizes are dynamic, several sizes are tried until a difference is found.
 pub(super) fn run(
     models: [&Model; 2],
     diff: &ModelDiff,
@@ -120,7 +121,7 @@ pub(super) fn run(
     Ok(compared)
 }
 
-/// A run, with digests of its inner values.
+/// The results of a run, with digests of the intermediate values.
 struct Digests {
     /// For each layer, the digest of its outputs and their number of bytes.
     layers: HashMap<NodeId, (u64, usize)>,
@@ -179,7 +180,8 @@ impl Runs<'_> {
         Ok(Digests { layers, outputs: run.values, errors: run.errors })
     }
 
-    /// The inputs of the second model that the first model has, too.
+    /// For each input of the second model, the value of the corresponding input of the first model, if there
+    /// is one.
     fn other_inputs(&self, inputs: &[Tensor]) -> Vec<Option<Tensor>> {
         let given: HashMap<NodeId, &Tensor> = self.graph(0).parameters().zip(inputs).collect();
         let of: HashMap<NodeId, NodeId> = self.diff.pairs.iter().map(|&(a, b)| (b, a)).collect();
@@ -203,8 +205,8 @@ impl Runs<'_> {
         compared.collect()
     }
 
-    /// The first layer whose values differ by more than the tolerance. Only compares layers whose digests
-    /// differ, as many at a time as fit in memory.
+    /// The first layer whose values differ by more than the tolerance. Both models run again to compare the
+    /// layers with different digests, in batches whose values fit in [`KEPT_BYTES`].
     fn first_difference(
         &self,
         inputs: [&[Tensor]; 2],

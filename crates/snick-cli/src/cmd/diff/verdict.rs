@@ -30,7 +30,7 @@ pub(super) fn of_models(answer: &Answer) -> String {
     format!("{equal}: {layers}{renamed}{uncompared}")
 }
 
-/// How many layers, weights, inputs and outputs differ.
+/// The numbers of layers, weights, inputs and outputs that differ.
 fn differences(diff: &ModelDiff) -> Vec<String> {
     let weights = diff.changed.iter().filter(|change| is_constant(change)).count();
     let changed = diff.changed.len() - weights;
@@ -59,7 +59,7 @@ pub(super) fn of_run(run: &RunDiff) -> String {
     tally("output", [(differ, differs), (missing, "not computed"), (agree, agrees)]).join(", ")
 }
 
-/// The counts that are not 0, with the noun at the first: `1 layer removed`, `2 added`.
+/// The nonzero counts as text. Only the first names the noun: `1 layer removed`, `2 added`.
 fn tally<const N: usize>(noun: &str, counts: [(usize, &str); N]) -> Vec<String> {
     let counts = counts.into_iter().filter(|(count, _)| *count > 0).enumerate();
     let part = |(at, (count, how)): (usize, (usize, &str))| match at {

@@ -65,10 +65,10 @@ struct Summary {
     inputs: Vec<Port>,
     /// In file order.
     outputs: Vec<Port>,
-    /// The number of output sizes without an upper bound.
+    /// The number of sizes without an upper bound in the outputs of the model.
     #[serde(skip)]
     unbounded_outputs: usize,
-    /// The same for all layers.
+    /// The number of sizes without an upper bound in the outputs of all layers.
     unbounded_dims: usize,
     /// The number of layers of each operation type.
     ops: BTreeMap<String, usize>,
@@ -213,7 +213,7 @@ impl Summary {
         sections.extend(weights::section(&self.weights, layout));
         sections.extend(states::section(&self.states, layout));
         sections.extend(timings::section(&self.times, layout));
-        // Explains the symbols that the text mentions.
+        // The legend of the symbols that the text mentions.
         let legend = |text: &str| {
             let symbols = self.symbols_in(model, text);
             let born = symbols.iter().filter(|symbol| symbol.kind != BirthKind::Input);

@@ -16,12 +16,12 @@ pub(super) struct Section {
 /// One or more lines.
 pub(super) struct Item {
     pub text: String,
-    /// The number of things that the item shows.
+    /// The number of entries that the item represents.
     pub count: usize,
 }
 
 impl Section {
-    /// A section with one thing per item.
+    /// A section whose items each represent one entry.
     pub fn new(title: &str, items: impl IntoIterator<Item = String>) -> Self {
         let items = items.into_iter().map(|text| Item { text, count: 1 });
         Self { title: title.to_string(), items: items.collect(), is_uncut: false }
@@ -37,7 +37,7 @@ impl Section {
         Self { is_uncut: true, ..self }
     }
 
-    /// The number of items that fit into this many lines, and the number of lines that they take.
+    /// The number of items that fit in `most` lines, and the number of lines that they take.
     fn fitting(&self, most: usize) -> (usize, usize) {
         let mut lines = 0;
         let fits = |item: &&Item| {
@@ -74,9 +74,11 @@ impl Section {
     }
 }
 
-/// Writes the head and the sections. Unless `is_whole`, all sections have the same limit of lines, the
-/// largest that the total allows. `last` makes the last section from the text above it; `reserved` is the
-/// last section for the uncut text, for which room is reserved.
+/// Writes the head and the sections. Unless `is_whole`, the items of all sections are cut to the same number
+/// of lines, the largest with which the total does not exceed [`MAX_LINES`].
+///
+/// The last section depends on the text above it, so `last` creates it afterwards. Lines are reserved for
+/// `reserved`, which is the last section for the uncut text.
 pub(super) fn render(
     head: String,
     mut sections: Vec<Section>,

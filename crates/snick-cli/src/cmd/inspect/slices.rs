@@ -29,7 +29,8 @@ pub(super) struct SliceRow {
     absent: Option<&'static str>,
 }
 
-/// Adds the slice-like layers with their primitives.
+/// Adds a row for each slice-like layer of `graph`, with the `slice` primitives that replace it in
+/// `canonical`.
 pub(super) fn add(graph: &Graph, canonical: &Graph, rows: &mut Vec<SliceRow>) {
     let primitives = primitives_by_layer(canonical);
     let text = |id: &NodeId| notation(canonical, *id).unwrap_or_default().join(" ");
@@ -90,7 +91,7 @@ pub(super) fn section(rows: &[SliceRow], is_whole: bool, layout: Layout) -> Sect
 }
 
 impl SliceRow {
-    /// The slice as its layer declares it, and the primitive if its text differs.
+    /// The slice in numpy notation as its layer declares it, and its primitives if their notation differs.
     fn text(&self) -> String {
         let numpy = match self.numpy.as_slice() {
             [] => "bounds known only in a run".to_string(),

@@ -12,8 +12,9 @@ use crate::cli::quantity;
 
 type Weights = BTreeMap<WeightKind, WeightsOf>;
 
-/// The table, if there are any weights: storage type, granularity of scales, count, bytes, and bits per weight.
-/// If some weights are compressed, the layers of uncompressed weights are listed.
+/// The table, if there are any weights: storage type, granularity of scales, count, bytes, bits per weight,
+/// and number of layers. If some weights are compressed, the layers with uncompressed weights are listed
+/// below it.
 pub(super) fn section(weights: &Weights, layout: Layout) -> Option<Section> {
     let mut items = Vec::new();
     for (kind, of_kind) in weights {
@@ -61,7 +62,7 @@ pub(super) fn serialize<S: Serializer>(weights: &Weights, serializer: S) -> Resu
         /// Bits per weight.
         bits: f64,
     }
-    // Rounds like the text output, half to even: 4.0625 to 4.062.
+    // Formatting rounds half to even: 4.0625 becomes 4.062.
     let bits = |of_kind: &WeightsOf| format!("{:.3}", of_kind.bits()).parse().unwrap_or_default();
     let rows = weights.iter().map(|(kind, of_kind)| WeightsOfKind { kind, of_kind, bits: bits(of_kind) });
     serializer.collect_seq(rows)

@@ -147,7 +147,7 @@ fn write_outputs(path: &Path, report: &RunReport, console: &Console) -> Result<(
     Ok(())
 }
 
-/// Fails if several arrays, or an array that needs a name, would be written to an .npy file.
+/// Fails if an .npy file cannot store the outputs or variables: it holds a single array, without a name.
 fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
     let refuse = |path: &Path, why: &str| {
         let instead = "write an .npz file, which stores arrays by name";
@@ -166,7 +166,7 @@ fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
     }
 }
 
-/// Runs an inferred model once on random inputs, like this verb. Returns notes on the inputs, and the
+/// Runs an inferred model once on random inputs, like the command line. Returns notes on the inputs, and the
 /// results.
 pub fn on_drawn_inputs(model: &Model, limits: Limits) -> Result<(Vec<String>, RunReport), Failure> {
     let (console, options) = (Console::silent(limits), InputOptions::default());

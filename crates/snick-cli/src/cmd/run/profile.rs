@@ -32,7 +32,7 @@ struct LayerTime {
     time: Duration,
 }
 
-/// The layers of an operation type.
+/// The number of layers of an operation type, and their time.
 #[derive(Serialize)]
 struct OpTime<'p> {
     /// The operation type.

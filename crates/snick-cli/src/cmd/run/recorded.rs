@@ -1,4 +1,4 @@
-//! Compares outputs and inner values with recorded arrays.
+//! Compares outputs and intermediate values with recorded arrays.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,8 +14,8 @@ use crate::cli::console::Failure;
 use crate::cli::inner_values::{InnerValues, has_value};
 use crate::npz;
 
-/// Reads the arrays of a file that are outputs or inner values of the model. The keys of all other arrays are
-/// added to `unknown`.
+/// Reads the arrays of a file that are outputs or intermediate values of the model. Adds the keys of all
+/// other arrays to `unknown`.
 pub(super) fn read_recorded(
     graph: &Graph,
     path: &Path,
@@ -35,8 +35,8 @@ pub(super) fn read_recorded(
     npz::read(path, memory, is_value, |_, _| Ok(()))
 }
 
-/// Compares all recorded arrays with the values of the same name: first inner values in execution order, then
-/// outputs. An output without a recorded array is reported as missing.
+/// Compares all recorded arrays with the values of the same name: first the intermediate values in execution
+/// order, then the outputs. An output without a recorded array is reported as missing.
 pub(super) fn compare_recorded(
     graph: &Graph,
     recorded: &[(String, Tensor)],

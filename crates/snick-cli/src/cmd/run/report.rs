@@ -22,13 +22,13 @@ pub struct RunReport {
     /// The variables after the last step.
     pub(super) variables: Variables,
     pub(super) compared: Vec<(String, Comparison)>,
-    /// Outputs to compare for which the file has no array.
+    /// Outputs that should be compared, but are missing from the file.
     pub(super) missing: Vec<String>,
-    /// The first layer, in execution order, that differs.
+    /// The first layer, in execution order, whose values differ.
     pub(super) first_difference: Option<String>,
     /// The time of each layer, if requested.
     pub(super) profile: Option<Profile>,
-    /// Whether to list integers, because they are the output of a tokenizer for given texts.
+    /// Whether to list integers. Set if texts are given, because the outputs of a tokenizer are token ids.
     pub(super) lists_elements: bool,
 }
 

@@ -27,14 +27,15 @@ pub(super) struct StepOptions<'o> {
     pub(super) profile: bool,
 }
 
-/// Codes of errors that occur for any sizes: missing or truncated weights, a limit, an op that cannot run.
+/// Codes of errors that do not depend on input sizes: missing or truncated weights, a limit, an op that
+/// cannot run.
 const ANY_SIZES: [Code; 4] = [Code::WeightsMissing, Code::WeightsTruncated, Code::Limit, Code::CannotRun];
 
 /// A run, with its inputs.
 type Attempt = (Vec<Vec<Tensor>>, InnerValues, RunReport);
 
 /// Runs all steps on given and random inputs. If sizes are dynamic, uses the first candidate with which the
-/// model runs, or the first candidate if it runs with none. Also returns the inputs of each step.
+/// model runs; if the model runs with none, uses the first candidate. Also returns the inputs of each step.
 pub(super) fn run_steps(
     session: &Session,
     options: StepOptions,
@@ -60,7 +61,7 @@ pub(super) fn run_steps(
                 continue;
             }
         };
-        // Runs the inputs in any case if there is nothing to choose, or if failures are expected.
+        // Runs the first inputs in any case if all inputs are given, or if the run continues after failures.
         let is_only = given.is_complete() || options.keep_going;
         if is_only || search.admits(graph, &inputs) {
             let run = attempt(inputs)?;

@@ -1,4 +1,4 @@
-//! The sizes of a model that have no upper bound, as a single finding.
+//! Merges the findings about sizes without an upper bound into one.
 
 use snick::Finding;
 
@@ -26,7 +26,7 @@ pub(super) fn merged(findings: &[&Finding]) -> Option<Finding> {
     }
     let leader = inputs.first().unwrap_or(first);
     let mut finding = Finding::clone(leader);
-    // The finding is about several layers, so it names none as its own.
+    // The finding is about several layers, so it has no layer of its own.
     (finding.layer, finding.op) = (String::new(), String::new());
     finding.message = format!("outputs have no upper bound: {}", parts.join("; "));
     if inputs.is_empty() {
