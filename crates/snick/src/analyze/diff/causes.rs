@@ -1,4 +1,5 @@
-//! Finds the differences between two corresponding layers that do not follow from differences elsewhere.
+//! Compares two corresponding layers, and finds the differences that are not consequences of other
+//! differences.
 
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::text::digest;
@@ -18,12 +19,12 @@ pub(super) struct Symbols {
     theirs: SymbolNames,
 }
 
-/// A difference between two layers that does not follow from other differences.
+/// The differences between two layers that are not consequences of other differences.
 #[derive(Default)]
 pub(super) struct Own {
     /// The change; `None` if the layers are equal.
     pub change: Option<LayerChange>,
-    /// Whether constants could not be compared.
+    /// Whether the layers are constants that could not be compared.
     pub is_unknown: bool,
 }
 
@@ -69,7 +70,7 @@ fn attr_changes(a: NodeRef, b: NodeRef) -> Vec<AttrChange> {
     let mut changes = Vec::new();
     let versions = [definition(a), definition(b)];
     if versions[0] != versions[1] {
-        // Shows the versions that the files declare, unless these are equal or missing.
+        // Shows the versions in the files, unless they are equal or missing.
         let declared = [a.version().to_string(), b.version().to_string()];
         let shown =
             if declared[0] == declared[1] || declared.contains(&String::new()) { versions } else { declared };
@@ -115,7 +116,8 @@ fn text(value: AttrValue) -> String {
     }
 }
 
-/// Inputs that read another value, unless this is due to a layer that only one model has.
+/// The inputs that read different values. Layers that only one model has are skipped, so inserting a layer
+/// does not count as a change of its readers.
 fn input_changes(matching: &Matching, x: usize, y: usize) -> Vec<RewiredInput> {
     let (ours, theirs) = (&matching.a.sources[x], &matching.b.sources[y]);
     let name = |layers: &[NodeRef], source: Option<super::scope::Source>| {
@@ -152,7 +154,8 @@ fn parameter_changes(ours: &Parameter, theirs: &Parameter, symbols: &mut Symbols
     }
 }
 
-/// If the inputs agree, records how the first differing output differs.
+/// If the types and shapes of all inputs agree, records the type and shape of the first output for which they
+/// differ.
 fn own_facts(matching: &Matching, x: usize, y: usize, change: &mut LayerChange) {
     let (a, b) = (matching.a, matching.b);
     let inputs = a.sources[x].iter().zip(&b.sources[y]);
@@ -190,7 +193,7 @@ pub(super) fn differing_facts<'g>(
         .find(|(ours, theirs)| !is_same_fact((ours, matching.a.graph), (theirs, matching.b.graph)))
 }
 
-/// Whether types and the intervals of all dims are equal.
+/// Whether the types, and the intervals of all dims, are equal.
 fn is_same_fact((ours, a): (&Fact, &Graph), (theirs, b): (&Fact, &Graph)) -> bool {
     let same_dims = match (ours.shape().dims(), theirs.shape().dims()) {
         (Some(ours), Some(theirs)) => {

@@ -1,4 +1,4 @@
-//! Walks both models and their bodies, and collects the differences.
+//! Traverses both models and their bodies, and collects the differences.
 
 use std::collections::{HashMap, HashSet};
 
@@ -85,7 +85,8 @@ impl Comparison {
         }
     }
 
-    /// Counts an unchanged layer, and records whether its shape changed.
+    /// Counts an unchanged layer. If its type or shape differs, this is a consequence of other changes, and
+    /// is recorded as shape drift.
     fn unchanged(&mut self, matching: &Matching, x: usize, y: usize, path: &Path) {
         let (a, b) = (matching.a.layers[x], matching.b.layers[y]);
         match a.name() == b.name() {
@@ -105,7 +106,7 @@ impl Comparison {
     }
 }
 
-/// Whether the elements of any constant, also in bodies, are absent.
+/// Whether the elements of any constant are absent, including constants in bodies.
 fn lacks_weights(graph: &Graph) -> bool {
     graph.ids().any(|id| {
         let op = graph.node(id).op();
@@ -147,8 +148,8 @@ impl<'s, 'g> BodyPair<'s, 'g> {
     }
 }
 
-/// The inputs or outputs that differ in any way: first the inputs or outputs of the first model in order,
-/// then the ones that only the second model has.
+/// The inputs or outputs that differ in any way. They are in the order of the first model, followed by the
+/// inputs or outputs that only the second model has.
 fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndChange> {
     let (a, b) = (matching.a, matching.b);
     let number: HashMap<usize, usize> =
@@ -196,7 +197,7 @@ fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndCh
     diffs
 }
 
-/// The input or output that has each tensor name, except names that several of them share.
+/// Maps each tensor name to the index of its input or output. Omits names that several of them share.
 fn owners<'s>(scope: &Scope<'s>, ends: &[usize]) -> HashMap<&'s str, usize> {
     let mut owners = HashMap::new();
     let mut shared = HashSet::new();

@@ -1,4 +1,5 @@
-//! Matches the inputs and outputs of two models, and the Parameters and Results of bodies.
+//! Matches the ends of two graphs: the inputs and outputs of models, and the Parameters and Results of
+//! bodies.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -6,11 +7,11 @@ use std::hash::Hash;
 use super::layer::hash_of;
 use super::scope::Scope;
 
-/// Corresponding ends of both sides, as indices in file order.
+/// Pairs of corresponding ends in both graphs, as indices in file order.
 pub(super) type Pairs = Vec<(usize, usize)>;
 
-/// Matches inputs by name, or by position if that makes more layers equal: an exporter often gives a
-/// generated name to a different input in the next export.
+/// Matches inputs by name, or by position if this makes more layers equal. Names are not reliable: many
+/// exporters generate them, so another input may have the name in the next export.
 pub(super) fn parameters(a: &Scope, b: &Scope) -> Pairs {
     let keys = |scope: &Scope| scope.parameters.iter().map(|&end| scope.locals[end]).collect::<Vec<_>>();
     let keys = (keys(a), keys(b));
@@ -55,7 +56,8 @@ pub(super) fn of_body(labels_a: &[u64], labels_b: &[u64]) -> Pairs {
     found.pairs()
 }
 
-/// Labels the ends of both sides so that the two ends of a pair have the same label.
+/// Labels the ends of both graphs so that the two ends of a pair have the same label. Other ends have no
+/// label.
 pub(super) fn labels(pairs: &Pairs, a: usize, b: usize) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
     let (mut ours, mut theirs) = (vec![None; a], vec![None; b]);
     for (label, &(x, y)) in (0..).zip(pairs) {
@@ -79,7 +81,7 @@ fn agreement(a: &Scope, b: &Scope, pairs: &Pairs) -> usize {
     b.up(&theirs).iter().copied().filter(is_shared).count()
 }
 
-/// The names of ends, starting with tensor names, which users of the model know.
+/// The names of ends: tensor names, which users of the model know, followed by the name of the layer.
 fn names<'s>(scope: &Scope<'s>, ends: &[usize]) -> Vec<Vec<&'s str>> {
     let names = |&end: &usize| {
         let tensors = scope.tensor_names(end).iter().map(String::as_str);
@@ -88,7 +90,7 @@ fn names<'s>(scope: &Scope<'s>, ends: &[usize]) -> Vec<Vec<&'s str>> {
     ends.iter().map(names).collect()
 }
 
-/// A correspondence in progress.
+/// A matching of ends in progress.
 struct Correspondence {
     of_a: Vec<Option<usize>>,
     of_b: Vec<Option<usize>>,
@@ -134,8 +136,8 @@ impl Correspondence {
         }
     }
 
-    /// Pairs the remaining ends in order. If the two sides have different numbers of ends left, pairs only
-    /// ends that have the same key.
+    /// Pairs the remaining ends in order. If the graphs have different numbers of remaining ends, pairs only
+    /// ends with the same key.
     fn align(&mut self, a: &[u64], b: &[u64]) {
         let free = |of: &[Option<usize>]| (0..of.len()).filter(|&end| of[end].is_none()).collect::<Vec<_>>();
         let (free_a, free_b) = (free(&self.of_a), free(&self.of_b));

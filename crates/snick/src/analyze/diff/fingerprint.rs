@@ -1,10 +1,10 @@
-//! Hashes of all layers that depend on a layer, and of the surroundings of a layer.
+//! For each layer, hashes of the layers that depend on it, and of the layers around it.
 
 use super::layer::hash_of;
 use super::scope::Scope;
 
-/// Hashes, for each layer, everything that is computed from its outputs. A Result is represented by its
-/// label; a Result without a label is ignored.
+/// For each layer, hashes the layer and everything that is computed from its outputs. A Result is represented
+/// by its label; a Result without a label is ignored.
 pub(super) fn down(scope: &Scope, labels: &[Option<u64>]) -> Vec<u64> {
     let mut down = vec![0; scope.len()];
     let mut ends = vec![None; scope.len()];
@@ -21,7 +21,8 @@ pub(super) fn down(scope: &Scope, labels: &[Option<u64>]) -> Vec<u64> {
     down
 }
 
-/// Hashes each layer together with all layers within `radius` edges. Changes farther away have no effect.
+/// For each radius from 0 to `radius`, hashes each layer together with all layers at a distance of at most
+/// this number of edges.
 pub(super) fn neighbourhoods(scope: &Scope, radius: usize) -> Vec<Vec<u64>> {
     let mut rounds: Vec<Vec<u64>> = vec![scope.locals.clone()];
     for _ in 0..radius {

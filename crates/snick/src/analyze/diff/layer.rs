@@ -1,5 +1,5 @@
-//! The properties of a layer on its own, as data and as a hash. Hashes only guide the matching: matched
-//! layers are compared afterwards.
+//! The properties of a layer without its surroundings, as data and as a hash. Equal hashes only propose
+//! matches; matched layers are compared afterwards.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -34,7 +34,7 @@ pub(super) fn definition(node: NodeRef) -> String {
 /// The attributes of a layer by name, including attributes that its op does not declare.
 pub(super) fn attributes(node: NodeRef) -> Vec<(String, AttrValue<'static>)> {
     let own = match node.op() {
-        // These ops are compared by their content.
+        // The contents of these ops are compared separately.
         Op::Const(_) | Op::Parameter(_) | Op::SubGraph(_) => None,
         op => Some(op.attrs()),
     };
@@ -45,8 +45,9 @@ pub(super) fn attributes(node: NodeRef) -> Vec<(String, AttrValue<'static>)> {
     all
 }
 
-/// Hashes a layer on its own: op and definition, attributes, the elements of a constant, the shape of an
-/// input, the hashes of bodies. If `has_weights` is false, the bytes of constants are ignored.
+/// Hashes a layer without its surroundings: its op and definition, its attributes, the elements of a
+/// constant, the shape of an input, and the hashes of its bodies. If `has_weights` is false, the bytes of
+/// constants are ignored.
 pub(super) fn local(node: NodeRef, bodies: &[u64], has_weights: bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     node.op().type_name().hash(&mut hasher);

@@ -1,5 +1,9 @@
-//! Matches the layers of two graphs: first by structure, from the inputs down and from the outputs up, then
-//! by neighbourhood, then by name.
+//! Matches the layers of two graphs in four steps:
+//! 1. by structure, for layers with the same computation above them (towards the inputs) or below them
+//!    (towards the outputs);
+//! 2. by neighbourhood;
+//! 3. by name;
+//! 4. across an unmatched layer, if the layer on its other side is matched.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,7 +15,7 @@ use super::layer::hash_of;
 use super::nearest::{Direction, MAX_PASSED, Matched, Side, meet};
 use super::scope::{Scope, Source};
 
-/// Radius of the neighbourhoods that are compared to match layers between edits.
+/// Largest radius, in edges, of the neighbourhoods that are compared.
 const RADIUS: usize = 4;
 
 /// Minimum number of elements of a constant that is matched by its content. Smaller constants often equal
@@ -34,7 +38,8 @@ pub(super) struct Matching<'s, 'g> {
 type Keys = (Vec<u64>, Vec<u64>);
 
 impl<'s, 'g> Matching<'s, 'g> {
-    /// Matches layers. The correspondence of inputs is given; the correspondence of outputs is optional.
+    /// Matches layers. `parameters` are the corresponding inputs. If `results` is `None`, corresponding
+    /// outputs are computed.
     pub fn new(a: &'s Scope<'g>, b: &'s Scope<'g>, parameters: &Pairs, results: Option<Pairs>) -> Self {
         let mut matching =
             Self { a, b, of_a: vec![None; a.len()], of_b: vec![None; b.len()], found: Vec::new() };
@@ -73,8 +78,9 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Matches layers that are unaffected by edits: first those with no edit above or below, then those with
-    /// edits only above, then those with edits only below.
+    /// Matches layers by the hashes of everything above and below them: first layers for which both are
+    /// equal, then layers for which only the part below is equal, then layers for which only the part above
+    /// is equal.
     fn by_structure(&mut self, up: &Keys, down: &Keys) {
         let both = |up: &[u64], down: &[u64]| up.iter().zip(down).map(hash_of).collect::<Vec<_>>();
         let both: Keys = (both(&up.0, &down.0), both(&up.1, &down.1));
@@ -93,8 +99,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(0, up, Choice::Unique);
     }
 
-    /// Matches layers between edits: first layers with the same unique neighbourhood, then neighbours of
-    /// matched layers.
+    /// Matches layers with differences both above and below them: first layers with the same unique
+    /// neighbourhood, then neighbours of matched layers.
     fn by_neighbourhood(&mut self) {
         if self.is_complete() {
             return;
@@ -133,7 +139,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(before, &ops, Choice::InOrder);
     }
 
-    /// Matches remaining layers that are separated from a matched layer by a layer that only one model has.
+    /// Matches remaining layers that are separated from a matched layer by a single unmatched layer.
     fn by_passing(&mut self) {
         if self.is_complete() {
             return;
@@ -148,7 +154,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Pairs a neighbour of `x` with a neighbour of a neighbour of `y`, or the other way round.
+    /// Pairs a neighbour of `x` with a neighbour of a neighbour of `y`, or vice versa.
     fn pass(&mut self, x: usize, y: usize, direction: Direction) {
         let free = |side, layer| self.side(side).free(layer, direction);
         let (ours, theirs) = (free(Side::A, x), free(Side::B, y));
@@ -176,9 +182,10 @@ impl<'s, 'g> Matching<'s, 'g> {
         (keys(self.a), keys(self.b))
     }
 
-    /// Pairs unmatched layers if their key occurs only once on each side.
+    /// Pairs unmatched layers if their key occurs only once in each graph. Only considers ops for which
+    /// `is_meant` returns true.
     fn unique(&mut self, keys: &Keys, is_meant: impl Fn(&Op) -> bool) {
-        /// For each side, the last layer with a key and the number of such layers.
+        /// For each graph, the last layer with a key, and the number of layers with this key.
         #[derive(Default)]
         struct Holders {
             last: (usize, usize),
@@ -200,8 +207,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         found.into_iter().for_each(|(x, y)| self.pair(x, y));
     }
 
-    /// Pairs layers whose key several layers share, first by name, then in order. After each pair, also pairs
-    /// the neighbours that follow from it.
+    /// Pairs layers with a key that several layers share, first by name, then in order. After each pair, also
+    /// pairs its neighbours if their keys are unique.
     fn groups(&mut self, keys: &Keys) {
         let mut named: HashMap<(u64, &str), usize> = HashMap::new();
         let mut waiting: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -230,7 +237,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Pairs the sources and readers of the layers found since `before` if their keys are equal.
+    /// For each pair of `found` from index `before` on, pairs the sources and the readers of both layers if
+    /// their keys are equal. This includes pairs that are added during the call.
     fn propagate(&mut self, before: usize, keys: &Keys, choice: Choice) {
         let mut at = before;
         while let Some(&(x, y)) = self.found.get(at) {
@@ -276,8 +284,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Whether the nearest matched layers above two unmatched layers have one in common, and so do those
-    /// below.
+    /// Whether the nearest matched layers above `x` and `y` correspond in at least one pair, and also the
+    /// nearest matched layers below them. A search without a result does not exclude a match.
     fn is_between_the_same(&self, x: usize, y: usize) -> bool {
         [Direction::Above, Direction::Below].into_iter().all(|direction| {
             let nearest = |side, layer| {
@@ -288,7 +296,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         })
     }
 
-    /// Whether two inputs read corresponding values, looking upwards through layers that only one side has.
+    /// Whether two inputs read corresponding values. If one of the layers that they read is unmatched,
+    /// compares the nearest matched layers above.
     pub fn reads_the_same(&self, ours: Source, theirs: Source) -> bool {
         match (self.of_a[ours.layer], self.of_b[theirs.layer]) {
             (Some(y), Some(_)) => y == theirs.layer && ours.port == theirs.port,
@@ -300,11 +309,12 @@ impl<'s, 'g> Matching<'s, 'g> {
     }
 }
 
-/// Which readers to pair if several have equal keys.
+/// How to pair readers if several have the same key.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Choice {
-    /// None of them: only a single reader is paired.
+    /// Pairs none of them.
     Unique,
-    /// If both sides have equally many, pairs readers of the same name, and the others in order.
+    /// If both graphs have the same number of them, pairs readers with the same name, then the others in
+    /// order.
     InOrder,
 }

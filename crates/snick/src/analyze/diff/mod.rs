@@ -1,5 +1,5 @@
-//! Compares two models: which layers correspond, which changes are causes, and which merely follow from other
-//! changes.
+//! Compares two models: finds corresponding layers, and separates the causes of differences from their
+//! consequences.
 
 mod causes;
 mod compare;
@@ -55,7 +55,7 @@ impl DiffOptions {
         Self::default()
     }
 
-    /// Compares copies of the models in canonical form.
+    /// Whether to compare the models in canonical form. The models themselves are not changed.
     #[must_use]
     pub fn canon(self, canon: bool) -> Self {
         Self { canon }
@@ -78,7 +78,7 @@ pub struct ModelDiff {
     pub added: Vec<LayerRef>,
     /// Layers that only the first model has.
     pub removed: Vec<LayerRef>,
-    /// Layers that both models have, with a difference that is not a consequence of another one.
+    /// Layers that both models have, with a difference that is not a consequence of another difference.
     pub changed: Vec<LayerChange>,
     /// Equal layers whose shapes or types changed because their inputs did.
     pub shape_drift: Option<ShapeDrift>,
@@ -108,11 +108,11 @@ pub struct LayerRef {
     pub name: String,
     /// Its operation type.
     pub op: String,
-    /// Its place in the file.
+    /// Its location in the file.
     #[serde(serialize_with = "serial::loc")]
     pub loc: Loc,
-    /// The layers and bodies that contain it, outermost first: `loop/body`. `None` for a layer of the model
-    /// itself.
+    /// The layers and bodies that contain the layer, outermost first: `loop/body`. `None` for a layer of the
+    /// model itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
@@ -132,7 +132,7 @@ impl LayerRef {
     }
 }
 
-/// A layer that both models have, with a difference that is not a consequence of another one.
+/// A layer that both models have, with a difference that is not a consequence of another difference.
 #[derive(Clone, Default, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct LayerChange {
@@ -144,13 +144,14 @@ pub struct LayerChange {
     pub attrs: Vec<AttrChange>,
     /// The inputs that read a different value.
     pub inputs: Vec<RewiredInput>,
-    /// The differences between the elements of a constant, if its elements correspond.
+    /// The differences between the elements of a constant, if both models have equally many elements.
     pub weights: Option<WeightChange>,
     /// The element types, if they differ although the types of the inputs agree.
     pub types: Option<[ElementType; 2]>,
     /// The shapes, if they differ although the shapes of the inputs agree.
     pub shapes: Option<[String; 2]>,
-    /// Whether the layer is a constant whose elements are unknown in one of the models, except for a digest.
+    /// Whether the layer is a constant whose elements differ or may differ, but are not available in both
+    /// models.
     pub lacks_elements: bool,
 }
 
@@ -191,7 +192,7 @@ pub struct RewiredInput {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ShapeDrift {
-    /// The first such layer, as it is in both models.
+    /// The first such layer in both models.
     #[serde(serialize_with = "json::pair")]
     pub first: [LayerRef; 2],
     /// Type and shape of its first output that differs, in both models.
@@ -212,7 +213,7 @@ pub struct ModelEnd {
     pub element_type: ElementType,
     /// Its shape.
     pub shape: String,
-    /// Its place in the file.
+    /// Its location in the file.
     pub loc: Loc,
 }
 
@@ -220,26 +221,27 @@ pub struct ModelEnd {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct EndChange {
-    /// The end of the first model; `None` if only the second has it.
+    /// The input or output of the first model; `None` if only the second model has it.
     pub a: Option<ModelEnd>,
-    /// The end of the second model; `None` if only the first has it.
+    /// The input or output of the second model; `None` if only the first model has it.
     pub b: Option<ModelEnd>,
-    /// Whether its position among the ends that both models have changed.
+    /// Whether its position changed relative to the other inputs or outputs that both models have.
     pub is_moved: bool,
-    /// Whether its tensor name belongs to another end in the other model.
+    /// Whether one of its tensor names belongs to another input or output in the other model.
     pub is_exchanged: bool,
 }
 
 impl EndChange {
-    /// Whether the change makes the models differ. A new name does not, unless another input or output had
-    /// that name. Types and shapes do not either: they follow from the layers.
+    /// Whether the models are different because of this change. A new name is not a difference, unless
+    /// another input or output of the other model has this name. Types and shapes are not considered, because
+    /// they are determined by the layers, which are compared separately.
     fn is_difference(&self) -> bool {
         self.a.is_none() || self.b.is_none() || self.is_moved || self.is_exchanged
     }
 }
 
 /// Compares two inferred models. Layers are matched by structure, regardless of their names and order, so a
-/// model that was exported again is equal.
+/// model is equal to another export of the same model.
 ///
 /// ```
 /// use snick::DiffOptions;
@@ -262,7 +264,7 @@ impl EndChange {
 /// ```
 ///
 /// # Errors
-/// [`Error::Invalid`] for a model with a cycle of layers.
+/// [`Error::Invalid`] if the layers of a model form a cycle.
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<ModelDiff, Error> {
     if options.canon {
         let canonical = |model: &Model| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::scope::Scope;
 
-/// Maximum number of unmatched layers that a search passes through.
+/// Maximum number of layers that a search visits, and of pairs that a step of the matching tries.
 pub(super) const MAX_PASSED: usize = 64;
 
 /// One of the two graphs.
@@ -31,7 +31,7 @@ pub(super) struct Matched<'m, 'g> {
 }
 
 impl Matched<'_, '_> {
-    /// The layers that a layer reads, or the layers that read it; only some of them if there are very many.
+    /// The layers that a layer reads, or the layers that read it, but at most `MAX_PASSED + 1` of them.
     pub fn beside(&self, layer: usize, direction: Direction) -> Vec<usize> {
         match direction {
             Direction::Above => {
@@ -60,8 +60,8 @@ impl Matched<'_, '_> {
         free
     }
 
-    /// Searches from the layers `from` for the nearest matched layers. Returns their indices in the second
-    /// graph; `None` if the search would visit too many layers.
+    /// Searches for the nearest matched layers, starting with the layers `from`. Returns their indices in the
+    /// second graph, or `None` if the search would visit too many layers.
     pub fn nearest(&self, from: Vec<usize>, direction: Direction) -> Option<Vec<usize>> {
         let (mut todo, mut seen, mut found) = (from, Vec::new(), Vec::new());
         while let Some(layer) = todo.pop() {
@@ -82,7 +82,7 @@ impl Matched<'_, '_> {
     }
 }
 
-/// Whether two sets of layers share an element, or one of them is empty or unknown.
+/// Whether two sets of layers have a common element. Returns `true` if a set is empty or unknown.
 pub(super) fn meet(ours: Option<Vec<usize>>, theirs: Option<Vec<usize>>) -> bool {
     let (Some(ours), Some(theirs)) = (ours, theirs) else { return true };
     ours.is_empty() || theirs.is_empty() || ours.iter().any(|layer| theirs.contains(layer))

@@ -1,5 +1,5 @@
 //! Port maps of Loop, If and TensorIterator. The Parameters and Results of a body are identified by their
-//! connections, because their indices change between exports.
+//! connections, because another export may list them in a different order.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(super) fn labels(map: &PortMap, parameters: usize, results: usize) -> (Vec<u
     (parameters.into_iter().map(combined).collect(), results.into_iter().map(combined).collect())
 }
 
-/// Hashes the connections of `count` ends, excluding back edges.
+/// Hashes the connections of each of `count` Parameters or Results, excluding back edges.
 fn connections(links: &[PortLink], count: usize) -> Vec<u64> {
     let mut texts = vec![Vec::new(); count];
     for link in links {
@@ -41,8 +41,8 @@ fn connections(links: &[PortLink], count: usize) -> Vec<u64> {
     texts.into_iter().map(sorted).collect()
 }
 
-/// The links and back edges that only one port map has, as text. `parameters` and `results` translate indices
-/// of the second map to indices of the first.
+/// The links and back edges that only one port map has, as text. `parameters` and `results` map indices of
+/// the first body to indices of the second.
 pub(super) fn map_changes(
     ours: &PortMap,
     theirs: &PortMap,

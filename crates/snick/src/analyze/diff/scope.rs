@@ -1,4 +1,4 @@
-//! A graph as lists that are indexed by the position of a layer in execution order.
+//! A graph as lists that are indexed by layer, in execution order.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -35,7 +35,7 @@ pub(super) struct Scope<'g> {
     pub sources: Vec<Vec<Option<Source>>>,
     /// The readers of each layer.
     pub readers: Vec<Vec<Reader>>,
-    /// The hash of each layer on its own: see [`local`].
+    /// The hash of each layer without its surroundings: see [`local`].
     pub locals: Vec<u64>,
     /// The bodies of each layer that has any.
     pub bodies: HashMap<usize, Vec<Body<'g>>>,
@@ -46,7 +46,7 @@ pub(super) struct Scope<'g> {
 }
 
 impl<'g> Scope<'g> {
-    /// If `has_weights` is false, the bytes of constants are ignored.
+    /// Creates the lists for a graph. If `has_weights` is false, the bytes of constants are ignored.
     ///
     /// # Errors
     /// The graph has a cycle.
@@ -98,8 +98,8 @@ impl<'g> Scope<'g> {
         value.and_then(|value| self.graph.output(value)).map(|out| out.names()).unwrap_or_default()
     }
 
-    /// Hashes, for each layer, everything that it is computed from. A Parameter is represented by its label;
-    /// the hash of a Parameter without a label differs from all others.
+    /// For each layer, hashes the layer and everything that it is computed from. A Parameter is represented
+    /// by its label; the hash of a Parameter without a label differs from all others.
     pub fn up(&self, labels: &[Option<u64>]) -> Vec<u64> {
         let mut up = vec![0; self.len()];
         let mut ends = vec![None; self.len()];

@@ -11,8 +11,8 @@ pub(super) struct SymbolNames {
 }
 
 impl SymbolNames {
-    /// The shape with a number in place of each symbol name. If a symbol is the whole dimension where it
-    /// first occurs, it is equivalent to an unnamed unknown size.
+    /// The shape with a number in place of each symbol. A symbol that is a whole dim at its first occurrence
+    /// is equivalent to an unnamed unknown size.
     pub fn canonical(&mut self, shape: &ShapeSpec) -> Vec<String> {
         let ShapeSpec::Dims(dims) = shape else { return vec!["...".into()] };
         dims.iter().map(|dim| self.canonical_dim(dim)).collect()
@@ -45,7 +45,8 @@ impl SymbolNames {
                 out
             }
             _ => {
-                // An unnamed size takes a number too, to stay aligned with a file that has a symbol here.
+                // An unnamed size takes a number, too. Otherwise, the numbers would differ from a model that
+                // names this size.
                 let unnamed = format!("?{}", self.numbers.len());
                 self.number(&unnamed);
                 String::new()

@@ -10,21 +10,22 @@ use snick_tensor::{ElementType, Tensor, TensorError};
 pub struct WeightChange {
     /// The fraction of elements that differ.
     pub differ: f64,
-    /// The largest difference; infinite or NaN if an element is infinite or NaN. NaN for strings.
+    /// The largest absolute difference. It is infinite or NaN if an element is infinite or NaN, and NaN for
+    /// strings.
     pub max_abs: f64,
 }
 
 /// The result of comparing two constants.
 pub(super) enum Compared {
     Same,
-    /// Types, dims or elements differ, or only one constant has elements. The change is given if both have
-    /// the same number of elements.
+    /// Types, dims or elements differ, or the elements of only one constant are known. The change is given if
+    /// both constants have elements, and equally many.
     Different(Option<WeightChange>),
-    /// Types and dims are equal, but neither has elements.
+    /// Types and dims are equal, but neither constant has elements or a digest of them.
     Unknown,
 }
 
-/// Number of elements to convert at a time.
+/// Number of elements that are compared at a time, to limit the memory for converted elements.
 const CHUNK: usize = 1 << 16;
 
 /// Compares two constants.
@@ -51,7 +52,8 @@ fn known_digest(constant: &Constant) -> Option<u64> {
     }
 }
 
-/// Compares elements in row-major order; `None` if the numbers of elements differ, or all elements are equal.
+/// Compares elements in row-major order. Returns `None` if the numbers of elements differ, or if all elements
+/// are equal.
 fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> {
     let len = a.len();
     let is_text = [a, b].map(|tensor| tensor.element_type() == ElementType::String);
@@ -76,7 +78,7 @@ fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> 
     Ok((differ > 0).then(|| WeightChange { differ: differ as f64 / len as f64, max_abs }))
 }
 
-/// The differences between corresponding elements, for elements that are not equal.
+/// The absolute differences between corresponding elements, for elements that are not equal.
 fn differences(a: &Tensor, b: &Tensor) -> Result<Vec<f64>, TensorError> {
     let is_exact = |tensor: &Tensor| tensor.element_type().is_integer();
     if is_exact(a) && is_exact(b) {
