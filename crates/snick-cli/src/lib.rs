@@ -21,7 +21,7 @@ use cli::console::{Console, exit_code};
 /// Read, infer, canonicalise, run and emit OpenVINO IR models
 #[derive(Parser)]
 #[command(name = "snick", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "`snick MODEL` is `snick inspect MODEL`. `snick VERB --help` shows examples.")]
+#[command(after_help = "`snick MODEL` means `snick inspect MODEL`. `snick VERB --help` shows examples.")]
 struct Snick {
     #[command(subcommand)]
     verb: cmd::Verb,

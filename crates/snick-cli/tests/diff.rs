@@ -296,7 +296,7 @@ fn an_execution_graph_is_joined_to_its_model() {
     let (text, _, code) = diff(&[&model, &executed]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("Convolution stem_conv, Add stem_add, Swish stem_swish"), "{text}");
-    assert!(text.contains("made by the plug-in: 4 Const, 2 Reorder, 3 Reshape"), "{text}");
+    assert!(text.contains("added by the plug-in: 4 Const, 2 Reorder, 3 Reshape"), "{text}");
 
     // The execution graph may come first or second.
     let (json, _, code) = diff(&[&executed, &model, "--format", "json"]);

@@ -312,7 +312,7 @@ fn time_and_memory_are_limited() {
     ] {
         let (code, said) = folder.snick(&[command, &["--timeout", "300ms"]].concat());
         assert_eq!(code, Some(3), "{said}");
-        assert!(said.contains("--timeout 300ms is over at layer `endless`"), "{said}");
+        assert!(said.contains("timed out after 300ms (--timeout) at layer `endless`"), "{said}");
     }
     folder.model(
         "%x = Parameter-1 {element_type: f32, shape: \"1\"}\n%shape = Const-1 i64[2] <131072, 131072>\n\

@@ -68,7 +68,7 @@ impl Timer {
     fn failure(&self) -> Failure {
         let layer = self.layer.lock().unwrap_or_else(PoisonError::into_inner);
         let at = if layer.is_empty() { String::new() } else { format!(" at layer `{layer}`") };
-        Failure::Limit(format!("--timeout {:?} is over{at}", self.timeout))
+        Failure::Limit(format!("timed out after {:?} (--timeout){at}", self.timeout))
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Expected {
     /// The exit code of the failure
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = exit_code)]
     exit: i32,
-    /// A text that the failure prints on standard error
+    /// Text that the failing command prints on standard error
     #[arg(long, value_name = "TEXT")]
     stderr_contains: Option<String>,
 }
@@ -23,9 +23,9 @@ pub struct Expected {
 /// Parses an exit code. Rejects 126 and 127, with which a shell reports that it cannot start a command.
 fn exit_code(text: &str) -> Result<i32, String> {
     match text.parse() {
-        Ok(126 | 127) => Err("a shell exits so if it cannot start the command".into()),
+        Ok(126 | 127) => Err("a shell uses this exit code if it cannot start the command".into()),
         Ok(code @ 0..=255) => Ok(code),
-        _ => Err("an exit code is 0 to 255".into()),
+        _ => Err("expected an exit code from 0 to 255".into()),
     }
 }
 
@@ -63,12 +63,12 @@ impl<'o> FailingCommand<'o> {
         if end.code != Some(expected.exit) {
             let ended = match end.code {
                 None => "was killed by a signal".to_string(),
-                Some(code @ (126 | 127)) => format!("could not start: the shell exited {code}"),
-                Some(code) => format!("exited {code}"),
+                Some(code @ (126 | 127)) => format!("could not start: the shell exited with {code}"),
+                Some(code) => format!("exited with {code}"),
             };
             let what = if command.is_some() { "the command" } else { "inference" };
             return Err(Failure::usage(format!(
-                "{what} must exit {} on the original model; it {ended}",
+                "{what} must exit with {} on the original model, but it {ended}",
                 expected.exit
             )));
         }

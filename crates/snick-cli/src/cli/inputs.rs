@@ -20,13 +20,13 @@ pub struct InputOptions {
     /// One input from an .npy file; NAME is a layer name, a tensor name or the index of the input
     #[arg(long = "input", value_name = "NAME=F.npy", help_heading = INPUTS)]
     input: Vec<String>,
-    /// Inputs from an .npz file; repeat for several steps, between which variables are kept
+    /// Inputs from an .npz file; repeat to run several steps, which share the values of variables
     #[arg(long = "inputs", value_name = "F.npz", help_heading = INPUTS)]
     inputs: Vec<PathBuf>,
     /// Text for the string input; repeat for a batch. With several string inputs, NAME=TEXT
     #[arg(long = "text", value_name = "TEXT", help_heading = INPUTS)]
     text: Vec<String>,
-    /// Ignore arrays of --inputs files that are not inputs of the model
+    /// Ignore arrays in --inputs files that are not inputs of the model
     #[arg(long, help_heading = INPUTS)]
     ignore_extra: bool,
     /// Seed of the random inputs that replace missing ones

@@ -19,7 +19,7 @@ use super::{json, models};
 /// The models and their input shapes.
 #[derive(Args)]
 pub struct ManyOptions {
-    /// Models, or folders to search for models; - is text form on standard input
+    /// Models, or folders to search for models; - reads text form from standard input
     #[arg(value_name = "MODEL", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub struct SharedOptions {
     /// Weights file, instead of the .bin next to the model
     #[arg(long, value_name = "FILE", help_heading = INPUTS)]
     pub weights: Option<PathBuf>,
-    /// TOML file with shape rules of custom operations
+    /// TOML file with shape rules for custom operations
     #[arg(long, value_name = "OPS.toml", help_heading = INPUTS)]
     pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input
@@ -176,7 +176,7 @@ impl Total {
             (fine, "fine"),
             (findings, "with errors"),
             (unreadable, "unreadable"),
-            (limits, "beyond a limit"),
+            (limits, "stopped by a limit"),
         ];
         let parts =
             parts.into_iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}"));

@@ -21,29 +21,29 @@ pub struct Common {
     /// The same choice for verbs that only support text and JSON
     #[arg(skip = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// When to colour: on a terminal unless NO_COLOR is set, always or never
+    /// When to colour the output; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = help::FORMAT)]
     pub color: Color,
-    /// Format of the diagnostics on standard error: one line each, or one JSON object per line
+    /// Format of the diagnostics on standard error; json: one object per line
     #[arg(long, global = true, value_name = "FORMAT", value_enum, default_value_t = ErrorFormat::Human, help_heading = help::FORMAT)]
     pub error_format: ErrorFormat,
     /// Suppress notes and the names of written files; errors are still printed
     #[arg(long, global = true, help_heading = help::FORMAT)]
     pub quiet: bool,
-    /// End the command after this time: 30s, 500ms, 2m, 1h
+    /// Stop after this time: 30s, 500ms, 2m, 1h
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_time, help_heading = help::LIMITS)]
     pub timeout: Option<Duration>,
-    /// End the command if its tensors need more memory: 2G, 512M [default: three quarters of the machine's
+    /// Stop if the tensors need more memory than this: 2G, 512M [default: three quarters of the machine's
     /// memory]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size, help_heading = help::LIMITS)]
     pub max_memory: Option<usize>,
-    /// End the command if the model has more layers, including layers of bodies
+    /// Stop if the model has more layers than this, including layers in bodies
     #[arg(long, global = true, value_name = "N", help_heading = help::LIMITS)]
     pub max_layers: Option<usize>,
-    /// End the command if a value is inferred to have more dims
+    /// Stop if a value has a higher inferred rank than this
     #[arg(long, global = true, value_name = "N", help_heading = help::LIMITS)]
     pub max_rank: Option<usize>,
-    /// End a run that computes more elements; also limits constant folding
+    /// Stop a run that computes more elements than this; also limits constant folding
     #[arg(long, global = true, value_name = "ELEMENTS", help_heading = help::LIMITS)]
     pub fuel: Option<usize>,
 }
@@ -116,7 +116,7 @@ pub enum ErrorFormat {
 }
 
 fn model_help() -> String {
-    format!("The model: {}, or - for text form on standard input", Format::extensions(Format::can_read))
+    format!("The model: {}, or - to read text form from standard input", Format::extensions(Format::can_read))
 }
 
 /// The model and its input shapes.
@@ -127,7 +127,7 @@ pub struct ModelOptions {
     /// Weights file, instead of the .bin next to the model
     #[arg(long, value_name = "FILE", help_heading = help::INPUTS)]
     pub weights: Option<PathBuf>,
-    /// TOML file with shape rules of custom operations
+    /// TOML file with shape rules for custom operations
     #[arg(long, value_name = "OPS.toml", help_heading = help::INPUTS)]
     pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input

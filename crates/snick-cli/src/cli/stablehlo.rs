@@ -15,7 +15,8 @@ pub struct StableHloArgs {
     /// bytes (weights stay in the files of the model), and folded.bin with folded constants
     #[arg(long, value_name = "FORMAT", value_enum)]
     to: Option<FolderFormat>,
-    /// Compute in f32 like `snick run`, or in the types of the model, which is faster on many devices
+    /// Precision; highest: f32, like `snick run`; native: the types of the model, which is faster on many
+    /// devices
     #[arg(long, value_name = "HOW", value_enum, default_value = "highest")]
     precision: PrecisionName,
     /// Mesh of devices to shard the arguments over, as named axes with sizes: batch=2,model=4
@@ -66,18 +67,18 @@ impl StableHloArgs {
         match self.to {
             Some(FolderFormat::StableHlo) if !is_named_as_folder && Format::to_write(output).is_some() => {
                 Err(Failure::usage(format!(
-                    "{0}: --to stablehlo writes a folder; end its name with /, or leave --to out to write the one file",
+                    "{0}: --to stablehlo writes a folder; end its name with /, or omit --to to write a single file",
                     output.display()
                 )))
             }
             Some(FolderFormat::StableHlo) if output.is_file() => {
-                Err(Failure::usage(format!("{}: a file, not a folder", output.display())))
+                Err(Failure::usage(format!("{}: is a file, not a folder", output.display())))
             }
             Some(FolderFormat::StableHlo) => {
                 Ok(snick::STABLEHLO_FILES.iter().map(|name| output.join(name)).collect())
             }
             None if is_named_as_folder && !output.is_file() => Err(Failure::usage(format!(
-                "{}: a folder; --to stablehlo writes one, other formats are selected by the extension of a file",
+                "{}: a folder; pass --to stablehlo, or name a file whose extension selects the format",
                 output.display()
             ))),
             None => Ok(vec![output.to_path_buf()]),

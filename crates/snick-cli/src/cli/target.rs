@@ -15,8 +15,8 @@ pub struct TargetOptions {
     /// Feature level of a DirectML description
     #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level, help_heading = OUTPUTS)]
     feature_level: FeatureLevel,
-    /// OpenVINO operation for slices of the canonical form [default: Slice, or StridedSlice for dynamic
-    /// bounds, where OpenVINO infers more]
+    /// OpenVINO operation for slices of the canonical form [default: Slice, or StridedSlice for unknown
+    /// bounds, because OpenVINO infers more precise shapes for it]
     #[arg(long, value_name = "OP", value_enum, ignore_case = true, help_heading = OUTPUTS)]
     slice_as: Option<SliceOp>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub fn given(graph: &Graph, options: &[String]) -> Result<Vec<(String, Tensor)>,
     let mut texts: Vec<(NodeId, Vec<String>)> = inputs.iter().map(|&id| (id, Vec::new())).collect();
     for option in options {
         match &mut texts[..] {
-            [] => return Err(Failure::usage("--text: the model has no input of texts")),
+            [] => return Err(Failure::usage("--text: the model has no string input")),
             [(_, batch)] => batch.push(option.clone()),
             _ => {
                 let named = option.split_once('=').and_then(|(name, text)| {
@@ -34,7 +34,7 @@ pub fn given(graph: &Graph, options: &[String]) -> Result<Vec<(String, Tensor)>,
                     let names: Vec<&str> = inputs.iter().map(|&id| graph.node(id).name()).collect();
                     let names = names.join(", ");
                     return Err(Failure::usage(format!(
-                        "--text {option}: the model has several inputs of texts; expected NAME=TEXT, where NAME is one of {names}"
+                        "--text {option}: the model has several string inputs; expected NAME=TEXT, where NAME is one of {names}"
                     )));
                 };
                 batch.push(text.to_string());
@@ -63,7 +63,7 @@ fn tensor(graph: &Graph, id: NodeId, batch: Vec<String>) -> Result<Tensor, Failu
         false => dim.is_none_or(|dim| dim.contains(batch.len() as i64)),
     };
     if !fits {
-        let message = format!("--text: {} texts do not fit the input {}", batch.len(), node.name());
+        let message = format!("--text: a batch of {} does not fit the input {}", batch.len(), node.name());
         return Err(Failure::usage(message));
     }
     Tensor::strings(&dims, batch).map_err(Failure::usage)

@@ -34,13 +34,13 @@ pub struct Options {
     /// Stages to time
     #[arg(long, value_enum, value_delimiter = ',', default_value = "read,infer,canon,run")]
     stage: Vec<Stage>,
-    /// Repetitions, each on a fresh graph
+    /// Number of repetitions of each stage
     #[arg(short = 'n', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// Time the run of the canonical form
+    /// Run the canonical form in the run stage
     #[arg(long)]
     canon: bool,
-    /// Threads of the run stage; the other stages use one
+    /// Number of threads of the run stage; the other stages use one
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
 }

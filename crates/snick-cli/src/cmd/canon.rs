@@ -30,15 +30,15 @@ const LOWER_SLICES: &str = "lower-slices";
         ("snick canon model.xml --verify", "Rewrite, check every rewrite by running it, and print the result"),
         ("snick canon model.xml -o canonical.onnx", "Write the canonical form as ONNX"),
     ],
-    "a rewrite or an output differs, or the model cannot be verified"
+    "inference finds an error, or --verify finds a difference or cannot verify the model"
 ))]
 pub struct Options {
     #[command(flatten)]
     models: ManyOptions,
     #[command(flatten)]
     inputs: InputOptions,
-    /// Write the canonical form to a file; the extension selects the format, as in `convert`. - is text form on standard
-    /// output
+    /// Write the canonical form to a file; the extension selects the format, as in `convert`. - writes text
+    /// form to standard output
     #[arg(short, long, value_name = "OUT", help_heading = help::OUTPUTS)]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let passes: Result<Vec<Pass>, _> = options.passes.iter().map(|name| Pass::by_name(name)).collect();
     let passes = passes.map_err(Failure::usage)?;
     if matches!(options.models.asked()?, Asked::Many(_)) && (!options.verify || options.output.is_some()) {
-        return Err(Failure::usage("with several models, give --verify and no -o"));
+        return Err(Failure::usage("several models require --verify and do not allow -o"));
     }
     options.models.answer(common, console, |model, console| answer(model, options, &passes, common, console))
 }

@@ -20,7 +20,7 @@ use crate::cli::{help, json, model};
         ("snick convert model.onnx -o model.xml", "Write an OpenVINO IR and its .bin"),
         ("snick convert model.xml -o folder --to stablehlo", "Write StableHLO with the weights beside it"),
     ],
-    "the format cannot express a layer"
+    "inference finds an error, or the format cannot express a layer"
 ))]
 pub struct Options {
     #[command(flatten)]
@@ -45,16 +45,16 @@ pub struct Options {
 #[derive(Args)]
 #[command(next_help_heading = "Pictures (.svg)")]
 struct Picture {
-    /// Draw layers of deeper scopes as one box per scope; a scope ends at a / or . in names
+    /// Draw each scope at this depth as a single box; scopes are separated by / or . in layer names
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Draw only the surroundings of this layer
+    /// Draw only the layers around this layer
     #[arg(long, value_name = "LAYER")]
     around: Option<String>,
-    /// Draw every repeating block, instead of the first one with the number of repeats
+    /// Draw every block of a repeating sequence, instead of the first one with the number of repeats
     #[arg(long)]
     each_repeat: bool,
-    /// Maximum distance from LAYER, in steps
+    /// Maximum distance from LAYER, in connections
     #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
     steps: usize,
 }
@@ -96,7 +96,7 @@ impl Picture {
 fn output_help() -> String {
     let formats = Format::described(Format::can_write);
     format!(
-        "File to write; the extension selects the format: {formats}. A folder with --to. - is text form on standard output"
+        "File to write; the extension selects the format: {formats}. With --to, a folder. - writes text form to standard output"
     )
 }
 

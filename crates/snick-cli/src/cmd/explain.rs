@@ -93,7 +93,7 @@ fn as_text(code: &CheckCode) -> String {
     let mut text = format!("{} {} ({})\n\n", code.code, code.code.name(), severity(code.code.severity()));
     let _ = writeln!(text, "{}", wrapped(code.meaning, COLUMNS, "  "));
     if code.on_demand {
-        let _ = writeln!(text, "\nLooked for only if it is selected: --select {}", code.code);
+        let _ = writeln!(text, "\nOnly checked if selected: --select {}", code.code);
     }
     let _ = writeln!(text, "\nWhy it matters\n{}", wrapped(code.reason, COLUMNS, "  "));
     let _ = writeln!(text, "\nHow to fix it\n{}", wrapped(code.remedy, COLUMNS, "  "));

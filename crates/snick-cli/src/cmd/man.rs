@@ -17,7 +17,7 @@ use crate::cli::help;
     ""
 ))]
 pub struct Options {
-    /// The verb whose page to print; without it, the page of the program, which lists the verbs
+    /// The verb whose page to print; if omitted, the page of the program, which lists the verbs
     verb: Option<String>,
 }
 

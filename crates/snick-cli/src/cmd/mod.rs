@@ -40,7 +40,7 @@ pub enum Verb {
     Why(why::Options),
     /// Count multiply-accumulates, operations and memory of a run
     Cost(cost::Options),
-    /// Plan a run on several devices: what each holds and sends, and how to shard the model
+    /// Plan a run on several devices: memory and traffic of each, and how to shard the model
     Plan(plan::Options),
     /// Show how two models differ: layers are matched by structure, not by name or order
     Diff(diff::Options),
@@ -48,9 +48,9 @@ pub enum Verb {
     Check(check::Options),
     /// Explain a code of `snick check`
     Explain(explain::Options),
-    /// Write a page that shows the model: its graph, sizes, cost, slices and findings
+    /// Write an HTML page that shows the model: its graph, sizes, cost, slices and findings
     Report(report::Options),
-    /// Find the smallest model for which a command still exits 1
+    /// Reduce a model that fails to a small one that still fails in the same way
     Reduce(reduce::Options),
     /// Measure the time of each stage
     Bench(bench::Options),

@@ -24,7 +24,7 @@ use crate::cli::options::{Common, OutputFormat};
     ""
 ))]
 pub struct Options {
-    /// An operation type; all operations if absent
+    /// An operation type; lists all operations if omitted
     op: Option<String>,
     /// Write the reference as Markdown
     #[arg(long, conflicts_with = "format")]

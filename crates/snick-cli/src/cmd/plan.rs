@@ -22,7 +22,7 @@ use crate::cli::stablehlo::PrecisionName;
         ("snick plan model.xml --devices 4 --memory 16GiB", "Propose a mesh of four devices"),
         ("snick plan model.xml --devices 8 --mesh batch=4,model=2", "Plan for this mesh"),
     ],
-    "no plan fits in the memory"
+    "inference finds an error, or no plan fits in the memory"
 ))]
 pub struct Options {
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub struct Options {
     /// Plan for these rules, as in `convert`, instead of proposing some
     #[arg(long, value_name = "RULES", requires = "mesh")]
     shard: Option<ShardRules>,
-    /// Compute in f32, or in the types of the model
+    /// Precision, as in `convert`; highest: f32; native: the types of the model
     #[arg(long, value_name = "HOW", value_enum, default_value = "highest")]
     precision: PrecisionName,
     /// Turn variables into inputs and outputs first
@@ -55,7 +55,7 @@ impl Options {
             && mesh.devices() != devices
         {
             let message = format!(
-                "--mesh {mesh} has {} devices, --devices says {devices}; leave one of them out",
+                "--mesh {mesh} has {} devices, but --devices is {devices}; omit one of them",
                 mesh.devices()
             );
             return Err(Failure::usage(message));
@@ -128,7 +128,7 @@ fn as_text(plan: &ModelPlan) -> String {
     line(
         "activations",
         plan.peak_bytes,
-        format!(" at most, results of {} included", bytes(plan.result_bytes)),
+        format!(" at most, including results of {}", bytes(plan.result_bytes)),
     );
     let memory = match (plan.memory, plan.fits()) {
         (Some(memory), Some(true)) => format!(", fits in {}", bytes(memory)),
@@ -137,11 +137,11 @@ fn as_text(plan: &ModelPlan) -> String {
     };
     line("all", plan.device_bytes(), memory);
     let least = if plan.unplanned.is_empty() { "" } else { " at least" };
-    let _ = writeln!(text, "\neach device sends {}{least} in a call", bytes(plan.sent_bytes()));
+    let _ = writeln!(text, "\neach device sends{least} {} per call", bytes(plan.sent_bytes()));
     for (count, transfer) in counted(plan) {
         let _ = writeln!(
             text,
-            "  {count} x {} in {} of {} devices, as for {} {}",
+            "  {count} x {} in {} of {} devices, e.g. for {} {}",
             bytes(transfer.bytes),
             transfer.collective.name(),
             transfer.devices,

@@ -19,25 +19,25 @@ use crate::cli::target::TargetOptions;
 #[derive(Args)]
 #[command(after_help = help::ending(
     [
-        ("snick reduce model.xml -o small.snick", "Keep the first inference error"),
-        ("snick reduce model.xml -o small.snick --test './fails.sh {}'", "Keep what makes a command exit with 1"),
+        ("snick reduce model.xml -o small.snick", "Reduce the model while its first inference error stays"),
+        ("snick reduce model.xml -o small.snick --test './fails.sh {}'", "Reduce the model while a command exits with 1"),
     ],
-    "the test does not fail on the model"
+    "the output format cannot express a layer"
 ))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// Shell command that fails on the model; `{}` stands for the file to test, in text form; without `{}`
-    /// the file is appended [default: inference, which must fail]
+    /// Shell command that fails on the model; `{}` stands for the file to test, in text form; without `{}`,
+    /// the file name is appended [default: inference, which must fail]
     #[arg(long, value_name = "CMD")]
     test: Option<String>,
     #[command(flatten)]
     expected: Expected,
-    /// Allow other inference errors than before; by default the first error keeps its code and operation, and
-    /// no new error may appear
+    /// Allow other inference errors; by default, the first error must keep its code and operation, and no new
+    /// error may appear
     #[arg(long)]
     any_error: bool,
-    /// File for the smallest model; a .snick file starts with the command as a `// RUN:` line
+    /// File for the reduced model; a .snick file starts with the command as a `// RUN:` line
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]
@@ -88,8 +88,10 @@ fn report(
 ) -> Result<(), Failure> {
     let (after, tests) = (reduction.graph.layers(), reduction.tests);
     if !reduction.is_minimal {
-        console
-            .note(&format!("--max-tests {} is reached; more tests may reduce it further", options.max_tests));
+        console.note(&format!(
+            "reached --max-tests {}; more tests may reduce the model further",
+            options.max_tests
+        ));
     }
     let computes = |op: &Op| !matches!(op, Op::Parameter(_) | Op::Const(_) | Op::Result(_));
     if !reduction.graph.ids().any(|id| computes(reduction.graph.node(id).op())) {

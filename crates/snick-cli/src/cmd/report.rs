@@ -17,7 +17,7 @@ use crate::cli::{help, json, model};
         ("snick report model.xml -o model.html", "Write a page with the graph, sizes, cost and findings"),
         ("snick report old.xml --diff new.xml -o changes.html", "Also show what changed"),
     ],
-    ""
+    "inference finds an error"
 ))]
 pub struct Options {
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if let Some(format) = Format::to_write(&options.output) {
         let (path, name) = (options.output.display(), format.name());
         return Err(Failure::usage(format!(
-            "{path}: a report is an HTML page, and this is the name of a file of {name}; `snick convert` writes those"
+            "{path}: a report is an HTML page, but this is a name for {name}; use `snick convert` for that"
         )));
     }
     let mut errors = model::infer(&mut model, console)?;

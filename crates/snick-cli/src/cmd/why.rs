@@ -33,7 +33,7 @@ use crate::cli::symbols;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// An output, by layer name and the port number of the file, and optionally an axis; or a tensor name
+    /// An output: a layer name, the port number in the file and optionally an axis; or a tensor name
     #[arg(value_name = "LAYER[:PORT[:AXIS]]", required_unless_present_any = ["unknown", "error"])]
     target: Option<String>,
     /// Count the sizes without an upper bound by origin
@@ -129,8 +129,8 @@ fn explain_error(
     let error = number.checked_sub(1).and_then(|at| errors.get(at)).ok_or_else(|| {
         Failure::usage(match errors.len() {
             0 => "inference finds no error in this model".to_string(),
-            1 => format!("no error {number}; inference finds 1"),
-            count => format!("no error {number}; inference finds {count}, counted from 1"),
+            1 => format!("no error {number}; inference finds 1 error"),
+            count => format!("no error {number}; inference finds {count} errors, counted from 1"),
         })
     })?;
     console.print(&of_error(model, error, common.format, console.layout())?)?;

@@ -326,7 +326,7 @@ fn a_model_is_reduced_to_what_fails() {
     let fine = snick(&["reduce", &model("focus_cnn"), "--test", "true", "-o", &out]);
     assert_eq!(fine.status.code(), Some(2));
     assert!(
-        text(&fine.stderr).contains("must exit 1 on the original model; it exited 0"),
+        text(&fine.stderr).contains("must exit with 1 on the original model, but it exited with 0"),
         "{}",
         text(&fine.stderr)
     );
@@ -366,9 +366,9 @@ fn a_reduced_model_fails_as_the_whole_one_does() {
     assert_eq!(reduce(&["--test", &with_code, "--exit", "7", "--any-error"]).0, Some(0));
     // If a command fails for other reasons, this says nothing about the model.
     for (command, says) in [
-        ("no-such-command-anywhere {}", "could not start: the shell exited 127"),
+        ("no-such-command-anywhere {}", "could not start: the shell exited with 127"),
         ("kill -9 $$ #", "was killed by a signal"),
-        ("exit 3 #", "it exited 3"),
+        ("exit 3 #", "it exited with 3"),
     ] {
         let (code, stderr, _) = reduce(&["--test", command]);
         assert!(code == Some(2) && stderr.contains(says), "{command}: {stderr}");
@@ -380,7 +380,7 @@ fn a_reduced_model_fails_as_the_whole_one_does() {
     let (code, stderr, _) = reduce(&["--stderr-contains", "no such text"]);
     assert!(code == Some(2) && stderr.contains("does not contain `no such text`"), "{stderr}");
     let (_, stderr, _) = reduce(&["--max-tests", "1"]);
-    assert!(stderr.contains("--max-tests 1 is reached"), "{stderr}");
+    assert!(stderr.contains("reached --max-tests 1"), "{stderr}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -11,7 +11,7 @@ fn inspect_tells_states_and_weights() {
     let cache = root().join("docs/examples/key_cache.snick").display().to_string();
     let out = text(&snick(&["inspect", &cache]).stdout);
     for line in
-        ["  new_keys  f32[1,T,4]", "  keys  f32[1,T+s1,4]", "  past.0present.0  f32[1,?,4]  16 B a token"]
+        ["  new_keys  f32[1,T,4]", "  keys  f32[1,T+s1,4]", "  past.0present.0  f32[1,?,4]  16 B per token"]
     {
         assert!(out.contains(line), "{line} is not in {out}");
     }

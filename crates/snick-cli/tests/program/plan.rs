@@ -68,7 +68,7 @@ fn given_meshes_and_rules_are_followed() {
         "{plan}"
     );
     for (more, message) in [
-        (&["--shape", "x[8,16]", "--mesh", "m=2", "--devices", "3"][..], "--devices says 3"),
+        (&["--shape", "x[8,16]", "--mesh", "m=2", "--devices", "3"][..], "--devices is 3"),
         (&["--shape", "x[8,16]", "--mesh", "m=3", "--shard", "x[m]"], "m=3 does not divide dim 0 of `x`"),
         (&["--devices", "2"], "give the inputs sizes with --shape"),
         (&["--shape", "x[8,16]"], "--devices"),
@@ -88,7 +88,7 @@ fn what_is_not_known_is_named() {
     std::fs::write(&path, layers).unwrap();
     let output = snick(&["plan", &path.display().to_string(), "--mesh", "m=2", "--shard", "x[_,m]"]);
     let printed = text(&output.stdout);
-    assert!(printed.contains("0 B at least in a call"), "{printed}");
+    assert!(printed.contains("sends at least 0 B per call"), "{printed}");
     assert!(printed.contains("concatenate y: parts of it move along a dim that is spread"), "{printed}");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -13,7 +13,7 @@ use super::CheckedModel;
 use crate::cli::console::Failure;
 
 /// The first line of the file.
-const HEADER: &str = "# snick check: findings that are known. Code, model and layer, separated by tabs.";
+const HEADER: &str = "# snick check: known findings. Code, model and layer, separated by tabs.";
 
 /// How often each line occurs in the file.
 pub(super) struct Baseline(HashMap<String, usize>);

@@ -29,16 +29,16 @@ use project::ProjectOptions;
 #[derive(Args)]
 #[command(after_help = help::ending(
     [
-        ("snick check models/", "Check every model of a folder"),
-        ("snick check model.xml --target-openvino 2024.6 --fail-on warning", "Also check that a release reads it; fail for warnings"),
+        ("snick check models/", "Check every model in a folder"),
+        ("snick check model.xml --target-openvino 2024.6 --fail-on warning", "Also check that this release reads it; fail on warnings"),
     ],
-    "there is an error, or a finding of the severity of --fail-on"
+    "a finding has the severity of --fail-on or a higher one"
 ))]
 pub struct Options {
     /// Models, or folders to search for models
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Check only these codes: S020,S03 or names; S means all
+    /// Check only these codes, such as S020; S03 selects all that start with it, S all; names also work
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     select: Vec<String>,
     /// Skip these codes
@@ -53,7 +53,7 @@ pub struct Options {
     /// Exit with 1 for findings of this severity or above [default: error]
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
-    /// OpenVINO release that has to read the models: 2024.6
+    /// OpenVINO release that must be able to read the models, such as 2024.6
     #[arg(long, value_name = "RELEASE")]
     target_openvino: Option<Release>,
     #[command(flatten)]

@@ -100,7 +100,7 @@ impl ProjectFile {
     fn text(&self, key: &str) -> Result<Option<&str>, Failure> {
         match self.table.get(key) {
             None => Ok(None),
-            Some(value) => value.as_str().map(Some).ok_or_else(|| self.error(key, "expected a text")),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| self.error(key, "expected a string")),
         }
     }
 

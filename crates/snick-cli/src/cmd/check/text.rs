@@ -64,7 +64,7 @@ fn write_model(
     more.sort_unstable();
     for (code, count) in more {
         let (path, count) = (Escaped(&model.path), count - MAX_SHOWN);
-        let _ = writeln!(text, "{path}: {count} more of {code}; --format json has all");
+        let _ = writeln!(text, "{path}: {count} more of {code}; --format json lists all");
     }
 }
 

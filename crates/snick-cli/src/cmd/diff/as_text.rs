@@ -244,7 +244,7 @@ impl Report<'_> {
             self.line("      moved to another position");
         }
         if end.is_exchanged {
-            self.line("      another one has this name in the other model");
+            self.line("      the other model gives this name to a different input or output");
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn write(execution: &Execution, is_whole: bool) -> String {
         ran = execution.layers.iter().filter(|layer| layer.time.op != "Const").collect();
     }
     ran.sort_by_key(|layer| std::cmp::Reverse(layer.time.microseconds));
-    let _ = writeln!(text, "      us  share  ran, and the layers of the model that it computes");
+    let _ = writeln!(text, "      us  share  executed layer, and the layers of the model that it computes");
     for layer in ran.iter().take(most) {
         let time = &layer.time;
         let microseconds = time.microseconds.unwrap_or_default();
@@ -36,20 +36,15 @@ pub(super) fn write(execution: &Execution, is_whole: bool) -> String {
         }
     }
     more(ran.len(), most, &mut text);
-    list("not executed by themselves", &execution.absent, most, &mut text);
-    list(
-        "inputs and outputs that the execution graph does not have",
-        &execution.missing_ends,
-        most,
-        &mut text,
-    );
+    list("not executed separately", &execution.absent, most, &mut text);
+    list("inputs and outputs missing from the execution graph", &execution.missing_ends, most, &mut text);
     counts(execution, &mut text);
     text
 }
 
 fn sources(layer: &ExecutedLayer) -> String {
     if layer.sources.is_empty() {
-        return "made by the plug-in".into();
+        return "added by the plug-in".into();
     }
     let names: Vec<String> =
         layer.sources.iter().map(|source| format!("{} {}", source.op, source.name)).collect();
@@ -85,10 +80,10 @@ fn counts(execution: &Execution, text: &mut String) {
     let made: Vec<String> = made.iter().map(|(op, count)| format!("{count} {op}")).collect();
     let _ = writeln!(text, "\n{} us in {} layers", execution.microseconds(), execution.layers.len());
     if !joined.is_empty() {
-        let _ = writeln!(text, "joined: {sources} layers of the model in {}", joined.len());
+        let _ = writeln!(text, "fused: {sources} layers of the model into {}", joined.len());
     }
     if !made.is_empty() {
-        let _ = writeln!(text, "made by the plug-in: {}", Escaped(&made.join(", ")));
+        let _ = writeln!(text, "added by the plug-in: {}", Escaped(&made.join(", ")));
     }
     if !execution.is_of_the_model() {
         let _ = writeln!(text, "this is the execution graph of another model");

@@ -26,10 +26,10 @@ use crate::cli::{json, model};
 #[derive(Args)]
 #[command(after_help = help::ending(
     [
-        ("snick diff old.xml new.xml", "Which layers differ"),
+        ("snick diff old.xml new.xml", "Show which layers differ"),
         ("snick diff model.onnx model.xml --canon --run", "Compare canonical forms, then the outputs of a run"),
     ],
-    "the models differ"
+    "the models or their outputs differ, or a run fails"
 ))]
 pub struct Options {
     /// The first model, or - for text form on standard input
@@ -44,16 +44,16 @@ pub struct Options {
     /// Weights file of A, instead of the .bin next to it; a second --weights is for B
     #[arg(long, value_name = "FILE", help_heading = help::INPUTS)]
     weights: Vec<PathBuf>,
-    /// TOML file with shape rules of custom operations
+    /// TOML file with shape rules for custom operations
     #[arg(long, value_name = "OPS.toml", help_heading = help::INPUTS)]
     ops: Option<PathBuf>,
-    /// Input shapes of both models, as in other verbs
+    /// Input shapes of both models, as for other verbs
     #[arg(long = "shape", value_name = "SPEC", help_heading = help::INPUTS)]
     shapes: Vec<String>,
     /// Show all differences, not only some of each kind
     #[arg(long)]
     all: bool,
-    /// Run both models on the same inputs, and find the first layer that differs
+    /// Run both models on the same inputs, and find the first layer whose values differ
     #[arg(long)]
     run: bool,
     #[command(flatten)]
@@ -65,10 +65,10 @@ pub struct Options {
 /// Reads, infers, compares, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     if options.a.as_os_str() == "-" && options.b.as_os_str() == "-" {
-        return Err(Failure::usage("only one of the models can be on standard input"));
+        return Err(Failure::usage("only one of the models can be read from standard input"));
     }
     if options.weights.len() > 2 {
-        return Err(Failure::usage("--weights is given more than twice: once for each model"));
+        return Err(Failure::usage("--weights can be given at most twice: once for each model"));
     }
     let (a, b) = (load(&options.a, 0, options, console)?, load(&options.b, 1, options, console)?);
     if let Some(execution) = snick::execution_of(&a, &b).or_else(|| snick::execution_of(&b, &a)) {
@@ -144,7 +144,7 @@ fn load(path: &Path, at: usize, options: &Options, console: &Console) -> Result<
     }
     if errors > 0 {
         let plural = if errors == 1 { "error" } else { "errors" };
-        console.note(&format!("{}: {errors} {plural} of layers, which `snick infer` shows", path.display()));
+        console.note(&format!("{}: {errors} {plural} in layers; see `snick infer`", path.display()));
     }
     Ok(model)
 }

@@ -115,7 +115,7 @@ pub(super) fn run(
         }
     }
     let Some((inputs, compared)) = found else {
-        return Err(too_large.unwrap_or_else(|| Failure::usage("the first model has no inputs to run on")));
+        return Err(too_large.unwrap_or_else(|| Failure::usage("found no inputs to run the first model on")));
     };
     given.drawn(graph, &inputs).iter().for_each(|note| console.note(note));
     Ok(compared)

@@ -239,7 +239,7 @@ impl Summary {
         if all > 0 {
             let _ = writeln!(
                 text,
-                "sizes    unbounded: {of_outputs} of outputs, {all} in all (snick why MODEL --unknown)"
+                "sizes    unbounded: {of_outputs} in outputs, {all} in total (snick why MODEL --unknown)"
             );
         }
         layout.fold(&text).into_owned()

@@ -94,7 +94,7 @@ impl SliceRow {
     /// The slice in numpy notation as its layer declares it, and its primitives if their notation differs.
     fn text(&self) -> String {
         let numpy = match self.numpy.as_slice() {
-            [] => "bounds known only in a run".to_string(),
+            [] => "bounds only known at run time".to_string(),
             outputs => outputs.join(" "),
         };
         let text = match &self.absent {

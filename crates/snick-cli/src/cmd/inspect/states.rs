@@ -13,11 +13,11 @@ pub(super) fn section(states: &[StateSize], layout: Layout) -> Option<Section> {
         let bytes = states.iter().filter(|state| state.grows == grows).filter_map(|state| state.bytes);
         quantity::bytes(bytes.fold(0usize, usize::saturating_add) as u64)
     };
-    let total = format!("  a sequence takes {} and {} a token", sum(false), sum(true));
+    let total = format!("  each sequence takes {} plus {} per token", sum(false), sum(true));
     let line = |state: &StateSize| {
         let bytes = match state.bytes {
             Some(bytes) => {
-                let unit = if state.grows { " a token" } else { "" };
+                let unit = if state.grows { " per token" } else { "" };
                 format!("{}{unit}", quantity::bytes(bytes as u64))
             }
             None => "?".into(),

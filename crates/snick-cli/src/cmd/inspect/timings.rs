@@ -45,5 +45,5 @@ pub(super) fn section(times: &[LayerTime], layout: Layout) -> Option<Section> {
         );
         items.push(layout.shorten(line, &layer));
     }
-    Some(Section::new(&format!("times         {total} us in all"), items))
+    Some(Section::new(&format!("times         {total} us in total"), items))
 }

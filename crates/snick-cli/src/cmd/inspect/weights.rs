@@ -29,7 +29,7 @@ pub(super) fn section(weights: &Weights, layout: Layout) -> Option<Section> {
         ));
     }
     if weights.len() > 1 {
-        items.push(format!("  in all {:.2} bits a weight", total_bits(weights)));
+        items.push(format!("  {:.2} bits per weight in total", total_bits(weights)));
     }
     if weights.keys().any(|kind| kind.grouping != Grouping::None) {
         let plain = weights.iter().filter(|(kind, _)| kind.grouping == Grouping::None);

@@ -50,7 +50,7 @@ pub struct Options {
     /// Compare only this output; repeat for several
     #[arg(long, value_name = "NAME", requires = "compare", help_heading = help::COMPARE)]
     only: Vec<String>,
-    /// Start with the values of variables in this .npz file
+    /// Initial values of variables, from an .npz file
     #[arg(long, value_name = "F.npz", help_heading = help::INPUTS)]
     load_state: Option<PathBuf>,
     /// Write the values of variables after the last step to an .npz file
@@ -69,10 +69,11 @@ pub struct Options {
     /// Check every computed value against its inferred shape and type
     #[arg(long)]
     check_facts: bool,
-    /// Write an inner value to LAYER.npy
+    /// Write an intermediate value to LAYER.npy
     #[arg(long, value_name = "LAYER[:PORT]", help_heading = help::OUTPUTS)]
     dump: Vec<String>,
-    /// Show the time of each layer and of each operation type; fused layers count as the last of them
+    /// Show the time of each layer and of each operation type; the time of fused layers counts for the last of
+    /// them
     #[arg(long)]
     profile: bool,
     /// Number of threads; the outputs do not depend on it
@@ -112,7 +113,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     report.errors.iter().for_each(|error| console.located(error));
     if let Some(path) = &options.compare {
         for name in &report.missing {
-            let hint = "name the outputs to compare with --only";
+            let hint = "use --only to name the outputs to compare";
             console.error(&format!("{}: contains no output `{name}`; {hint}", path.display()));
         }
     }
