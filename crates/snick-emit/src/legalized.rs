@@ -12,14 +12,15 @@ use crate::decompression;
 pub(crate) struct Refusals {
     format: &'static str,
     declined: Vec<MissedRewrite>,
-    /// Whether `--stateless` can turn the variables into inputs and outputs: no body contains one.
+    /// Whether there are variables and `--stateless` can turn them into inputs and outputs. It cannot if a
+    /// body contains a variable.
     can_be_stateless: bool,
 }
 
 impl Refusals {
-    /// Decomposes operations that the format lacks. Replaces an If by one of its branches if the condition is
-    /// known, and a Loop without iterations by its initial values. Decompresses weights in the type in which
-    /// they are used.
+    /// Decomposes operations that the format lacks. Replaces an If with one of its branches if the condition
+    /// is known, and a Loop without iterations with its initial values. Decompresses weights directly to the
+    /// type in which they are used.
     ///
     /// # Errors
     /// The first error of inference, for example if known values contradict each other.

@@ -7,8 +7,9 @@ use snick_tensor::ElementType;
 
 use crate::layer::Layer;
 
-/// Element types that an operator of the format lacks, and a wider type to compute in. Converting the result
-/// back gives the same result. `None` if there is no such type.
+/// Element types that an operator of the format lacks, and a wider type. Computing in the wider type and
+/// converting the result back is equivalent to computing in the original type. `None` if there is no such
+/// wider type.
 pub(crate) type TypeGap = (&'static [ElementType], Option<ElementType>);
 
 /// Writes a layer with the emitter `E`.
@@ -36,7 +37,7 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
-    /// Adds element types that the operator lacks.
+    /// Declares the element types that the operator does not support.
     #[cfg(feature = "onnx")]
     pub(crate) fn lacks(mut self, gaps: &'static [TypeGap]) -> Self {
         self.gaps = gaps;
@@ -44,7 +45,7 @@ impl<'g, E> OpRow<'g, E> {
     }
 
     /// Marks the operator as accepting all element types of the format, even those that most other operators
-    /// lack (the `common` gaps in [`OpRow::gap`]). Most operators that are marked only move elements.
+    /// lack (the `common` gaps in [`OpRow::gap`]). Most of these operators only move elements.
     #[cfg(feature = "onnx")]
     pub(crate) fn every_type(mut self) -> Self {
         self.every_type = true;

@@ -67,7 +67,7 @@ impl<V> IntOrValue<V> {
         }
     }
 
-    /// Replaces the identifier of a value by the result of `rename`. Returns `None` if `rename` does.
+    /// Replaces the identifier of a value with the result of `rename`. Returns `None` if `rename` does.
     pub fn rename<W>(self, rename: impl FnOnce(V) -> Option<W>) -> Option<IntOrValue<W>> {
         match self {
             Int(int) => Some(Int(int)),

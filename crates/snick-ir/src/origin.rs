@@ -104,8 +104,8 @@ impl Graph {
     }
 }
 
-/// The byte offset of a constant in the weights file, if it was read from one. Shown because the file may
-/// belong to another model.
+/// The byte offset of a constant in the weights file, if the constant was read from one. Messages include the
+/// offset, because wrong elements may mean that the file belongs to another model.
 fn weights_offset(node: NodeRef) -> Option<usize> {
     match node.op() {
         Op::Const(Constant::Here(tensor)) => tensor.storage().file_offset(),

@@ -265,7 +265,7 @@ impl<'g> Patch<'g> {
         }
     }
 
-    /// Replaces the outputs of the node by `values`, which inherit the name of the node and, if
+    /// Replaces the outputs of the node with `values`, which inherit the name of the node and, if
     /// `keeps_facts`, its facts.
     fn commit(mut self, values: &[Option<Value>], keeps_facts: bool) -> Committed {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));

@@ -72,8 +72,8 @@ pub fn array_kind(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ArrayKind>
 /// equal to the `kind` of a built-in dtype.
 const FIRST_USER_TYPE: i32 = 256;
 
-/// Whether an array of the type `bits` may hold the bit patterns of `element_type`, because numpy lacks the
-/// latter.
+/// Whether an array of the unsigned type `bits` may hold the bit patterns of `element_type`. This is allowed
+/// only for types that numpy lacks.
 pub fn are_bits_of(bits: ElementType, element_type: ElementType) -> bool {
     use ElementType::{BF16, F8E4M3, F8E5M2, F8E8M0, U8, U16};
     matches!((bits, element_type), (U16, BF16) | (U8, F8E4M3 | F8E5M2 | F8E8M0))

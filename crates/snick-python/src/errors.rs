@@ -60,7 +60,8 @@ pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Gra
     new(py, class, also_is(error, stage), error.code(), &error.with_causes(), layers)
 }
 
-/// The exception for an error in a command-line document.
+/// The exception for an error while creating a document, that is, the text and JSON that a command would
+/// print.
 pub fn document_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
     match error {
         DocumentError::Limit(message) => {

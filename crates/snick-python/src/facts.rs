@@ -10,8 +10,8 @@ type Dim = (Option<String>, i64, Option<i64>);
 /// A symbol: its name, and its smallest and largest size.
 type Symbol = (String, i64, Option<i64>);
 
-/// Element type, dims (`None` for a dynamic rank), the text with intervals, the text with expressions, and
-/// symbols.
+/// Element type, dims (`None` for a dynamic rank), the shape as text with intervals, the shape as text with
+/// expressions, and symbols.
 type FactTuple = (&'static str, Option<Vec<Dim>>, String, String, Vec<Symbol>);
 
 /// Name, public name, tensor names, and fact.

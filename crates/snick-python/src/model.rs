@@ -130,7 +130,7 @@ impl Model {
         raised.unwrap_or_else(|| errors::exception(py, stage, error, Some(self.lock(py).model.graph())))
     }
 
-    /// Returns a session. If there is one already, returns it at once.
+    /// Returns the cached session, or creates a session if none is cached.
     fn ready(&self, py: Python<'_>, is_canonical: bool) -> PyResult<Arc<snick::Session>> {
         {
             let state = self.lock(py);
@@ -384,7 +384,8 @@ impl Model {
         })
     }
 
-    /// The page of a report. If another model is given, includes the changes to it.
+    /// The page of a report. If another model is given, includes the changes from this model to the other
+    /// model.
     fn report(&self, py: Python<'_>, other: Option<PyRef<'_, Self>>) -> PyResult<String> {
         let copy = |other: PyRef<'_, Self>| other.inferred(py, Stage::Other, |state| Ok(state.model.clone()));
         let other = other.map(copy).transpose()?;

@@ -41,7 +41,7 @@ struct Asked {
 }
 
 impl Interrupt {
-    /// For work in which each layer takes long, such as runs.
+    /// For work in which each layer takes a long time, such as a run.
     pub fn of_run() -> Self {
         Self::every(1)
     }

@@ -122,7 +122,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Replaces ops that have unused outputs by ops that do not compute these outputs, where such ops exist.
+    /// Replaces ops that have unused outputs with ops that do not compute these outputs, where such ops
+    /// exist.
     pub(crate) fn prune_outputs(&mut self, graph: &Graph) {
         for step in &mut self.steps {
             let outs = step.first..step.first + step.outs;

@@ -115,8 +115,8 @@ struct Builder<'s> {
     claims: Vec<Substitution>,
     /// For each slot that holds a value of the model: the value.
     values: Vec<Value>,
-    /// For each slot that holds something else, such as codes: the added value that equals it, and the model
-    /// values from which it is computed.
+    /// For each slot that holds no value of the model, but quantised codes, for example: the value that was
+    /// added to the graph for this slot, and the values of the model from which the added value is computed.
     made: HashMap<usize, (Value, Vec<Value>)>,
 }
 

@@ -291,7 +291,7 @@ impl TryFrom<AtomData> for Atom {
 enum SymbolIdData {
     /// The number of the table, and the index of the symbol.
     OfTable(u32, u32),
-    /// The index of a symbol in a table without a number.
+    /// The index of a symbol whose table has no number.
     Index(u32),
 }
 

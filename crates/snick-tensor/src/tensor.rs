@@ -234,8 +234,8 @@ impl Tensor {
         self.storage.memo()
     }
 
-    /// The result of `make`, cached by view and `purpose` from its second use on if this tensor is
-    /// [`Tensor::kept`].
+    /// The result of `make`. If this tensor is [`Tensor::kept`], the result is cached from the second call
+    /// with the same view and `purpose` on.
     pub(crate) fn memoised<T: Send + Sync + 'static>(
         &self,
         purpose: memo::Purpose,

@@ -22,7 +22,7 @@ pub struct Whitespace {
     pub add_prefix: bool,
     /// Removes spaces at both ends, and collapses runs of spaces.
     pub remove_extra: bool,
-    /// Replaces spaces by U+2581.
+    /// Replaces spaces with U+2581.
     pub escape: bool,
     /// Adds the space of `add_prefix` at the end instead of the start.
     pub as_suffix: bool,

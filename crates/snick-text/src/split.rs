@@ -64,7 +64,8 @@ impl<F: FnMut(Range<usize>)> Splitter<F> {
 }
 
 impl Pattern {
-    /// Calls `each` with the pieces of a text. Pieces can overlap if a match has no neighbour to merge with.
+    /// Calls `each` with the pieces of a text. If a match has no neighbour to merge with, its piece can begin
+    /// where an earlier piece began, so pieces can overlap.
     ///
     /// # Errors
     /// [`TextError::Steps`].

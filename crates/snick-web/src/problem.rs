@@ -22,7 +22,7 @@ impl Problem {
         Self { message: Escaped(message).to_string(), help: help.into() }
     }
 
-    /// Creates the problem that a limit of the page was reached.
+    /// Creates the problem to report when a limit of the page is reached.
     pub fn limit(message: &str) -> Self {
         Self::new(message, LIMIT_HELP)
     }

@@ -105,8 +105,8 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     names
 }
 
-/// The name by which users know an input or output. This is its first tensor name; or the layer name if there
-/// is no tensor name, or if the layer name is one of them.
+/// The name by which users know an input or output. This is its first tensor name. However, if it has no
+/// tensor names, or if one of them equals the layer name, this is the layer name.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
@@ -126,8 +126,8 @@ pub fn public_name(graph: &Graph, id: NodeId) -> &str {
     }
 }
 
-/// All names of the outputs with their values. If several outputs have a name, it refers to the first of
-/// them; layer names take precedence over tensor names.
+/// All names of the outputs with their values. If several outputs share a name, the name refers to the first
+/// of them; layer names take precedence over tensor names.
 pub fn named_outputs<'a, T>(graph: &'a Graph, values: &'a [T]) -> Vec<(&'a str, &'a T)> {
     let outputs = || graph.results().zip(values).map(|(id, value)| (output_names(graph, id), value));
     let layers = outputs().filter_map(|(names, value)| names.first().map(|&name| (name, value)));

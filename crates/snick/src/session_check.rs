@@ -20,8 +20,9 @@ pub struct SessionCheck {
     pub failures: Vec<String>,
 }
 
-/// Runs the optimised parts of a session against the layers that they replace, on sample inputs. These
-/// substitutes are folded constants, fused layers, packed weights, and convolutions on integers.
+/// Runs the substitutes of a session, that is, its optimised parts, against the layers that they replace, on
+/// sample inputs. Substitutes are folded constants, fused layers, packed weights, and convolutions on
+/// integers.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \

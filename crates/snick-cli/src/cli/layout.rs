@@ -49,8 +49,8 @@ impl Layout {
         !self.is_terminal || width(line) <= self.columns
     }
 
-    /// If a line is too long for the terminal, replaces the middle of the first occurrence of `name` with an
-    /// ellipsis. Leaves the line unchanged if too little of the name would remain.
+    /// Replaces the middle of `name` with an ellipsis where it first occurs in a line, if that makes the line
+    /// fit.
     pub fn shorten(&self, line: String, name: &str) -> String {
         let (length, excess) = (name.chars().count(), width(&line).saturating_sub(self.columns));
         match length.saturating_sub(excess) {

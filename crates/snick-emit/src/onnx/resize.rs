@@ -98,8 +98,9 @@ impl Resize {
     }
 }
 
-/// The mode of Resize. `None` if ONNX Runtime cannot resize the type, or if ONNX lacks the mode. The `linear`
-/// mode of the layer interpolates between two neighbours per axis, as ONNX does, for ranks below 5 only.
+/// The mode of Resize. `None` if ONNX Runtime cannot resize the type, or if ONNX lacks the mode. In ONNX,
+/// linear interpolation is between two neighbours per axis. The `linear` mode of the layer does the same for
+/// ranks below 5, but not for higher ranks.
 fn mode(op: &Interpolate, element_type: ElementType, rank: usize) -> Option<&'static str> {
     use ElementType::{F16, F32, I8, I32, U8};
     let (mode, fits) = match op.mode {

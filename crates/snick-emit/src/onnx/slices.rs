@@ -138,7 +138,7 @@ fn variadic_split(e: &mut Emitter) -> Result {
     e.last("Split", &[data, lengths], vec![int("axis", axis)])
 }
 
-/// Replaces a length of -1 by the size of the axis minus the sum of the other lengths.
+/// Replaces a length of -1 with the size of the axis minus the sum of the other lengths.
 fn rest_filled(e: &mut Emitter, axis: i64) -> Result<String, OpError> {
     let data = e.input(0)?;
     let lengths = e.input_i64(2)?;

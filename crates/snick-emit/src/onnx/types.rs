@@ -48,7 +48,7 @@ pub(super) const SELECTED: &[TypeGap] = &[(&[I16, U16], Some(I32)), (&[U64], Som
 /// The comparison does not support 16-bit integers.
 pub(super) const SHORT_IN_I32: &[TypeGap] = &[(&[I16, U16], Some(I32))];
 
-/// The operator does not support bf16, integers of 4 and 16 bits, and 8-bit floats.
+/// The operator supports neither bf16 nor 8-bit floats, nor integers of 4 and 16 bits.
 pub(super) const CLAMPED: &[TypeGap] =
     &[(&[BF16], Some(F32)), (&[I16, U16], Some(I32)), (&[I4, U4], None), NO_SMALL_FLOATS];
 
@@ -59,8 +59,8 @@ pub(super) const COMBINED: &[TypeGap] =
 /// The operator does not support integers of 8 and 16 bits.
 pub(super) const SMALL_IN_I32: &[TypeGap] = &[(SMALL_INTEGERS, Some(I32)), NO_BOOLEANS];
 
-/// The operator supports signed integers of 32 and 64 bits. Sums and products of unsigned integers wrap the
-/// same way.
+/// The operator supports signed integers of 32 and 64 bits. Sums and products of unsigned integers wrap like
+/// those of signed integers.
 pub(super) const IN_SIGNED: &[TypeGap] =
     &[(SMALL_INTEGERS, Some(I32)), (LARGE_UNSIGNED, Some(I64)), NO_BOOLEANS];
 
@@ -72,7 +72,7 @@ pub(super) const REDUCED: &[TypeGap] =
 pub(super) const EXTREMES: &[TypeGap] =
     &[(&[I16, U16], Some(I32)), (&[U32], Some(I64)), (&[Boolean, U64], None)];
 
-/// The operator only supports signed integers. Unsigned integers wrap the same way.
+/// The operator only supports signed integers. Unsigned integers wrap like signed integers.
 pub(super) const NEGATED: &[TypeGap] = &[(&[U8, U16], Some(I32)), (LARGE_UNSIGNED, Some(I64))];
 
 /// The operator supports only f32, f64, i8, i64 and strings.

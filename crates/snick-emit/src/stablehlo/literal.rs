@@ -18,7 +18,7 @@ pub(super) enum Literal {
 }
 
 impl Literal {
-    /// Numbers if there are few or all are equal, otherwise bytes.
+    /// Numbers if there are few elements or all elements are equal, otherwise bytes.
     pub(super) fn of(tensor: &Tensor) -> Result<Self, TensorError> {
         let element = tensor.element_type();
         let (one, axes) = tensor.without_repeats();

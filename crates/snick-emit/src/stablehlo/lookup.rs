@@ -56,7 +56,7 @@ pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> 
     Ok(e.select(&below, &moved, &indices))
 }
 
-/// The index along an axis of each element of `like`, with a new last axis of size 1.
+/// For each element of `like`, its index along `axis`. The result has a new last axis of size 1.
 pub(super) fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, like.ty.with(ElementType::I64))?;
     column(e, &places)
@@ -66,7 +66,8 @@ pub(super) fn column(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
 }
 
-/// The index vectors, along a new last axis, of elements that are selected along one axis of the data.
+/// Index vectors of elements that `indices` select along one axis of the data. The result has a new last
+/// axis, which holds the index vectors.
 pub(super) fn places_along(
     e: &mut Emitter,
     indices: &Operand,

@@ -98,7 +98,7 @@ impl Emitter<'_> {
         Ok(results.split_off(1))
     }
 
-    /// Replaces a slice of `x` along one axis by `part`. The slice starts at `place`, an i64 scalar.
+    /// Replaces a slice of `x` along one axis with `part`. The slice starts at `place`, an i64 scalar.
     pub(super) fn put(
         &mut self,
         x: &Operand,

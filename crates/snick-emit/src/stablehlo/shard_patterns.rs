@@ -55,7 +55,7 @@ fn plain(name: &str) -> String {
         .collect()
 }
 
-/// Replaces each number in a name by `*`.
+/// Replaces each number in a name with `*`.
 fn without_numbers(name: &str) -> String {
     let mut pattern = String::new();
     for c in plain(name).chars() {

@@ -25,8 +25,8 @@ enum Start {
     Operand(Operand),
 }
 
-/// The selected part of an axis: every `step`-th of the `span` elements that begin at `first`, which are
-/// `len` elements.
+/// The selected part of an axis: every `step`-th of the `span` elements that begin at `first`. `len` is the
+/// number of selected elements.
 #[derive(Clone)]
 struct AxisSpan {
     first: Start,

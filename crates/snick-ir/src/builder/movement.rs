@@ -26,7 +26,7 @@ impl GraphBuilder<'_> {
         self.add_op(GatherElements { axis }, &[x, indices])
     }
 
-    /// Replaces the elements of `x` at `indices` along an axis by `updates`.
+    /// Replaces the elements of `x` at `indices` along an axis with `updates`.
     pub fn scatter_elements(
         &mut self,
         x: Value,

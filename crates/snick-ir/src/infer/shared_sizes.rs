@@ -38,7 +38,7 @@ pub(crate) struct SharedSizes {
 }
 
 impl SharedSizes {
-    /// Replaces new symbols in the sizes of a ReadValue by shared symbols. Unnamed symbols from index
+    /// Replaces new symbols in the sizes of a ReadValue with shared symbols. Unnamed symbols from index
     /// `first_new` on are new.
     pub(super) fn share(
         &mut self,

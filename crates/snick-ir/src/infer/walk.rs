@@ -358,8 +358,8 @@ impl Graph {
     }
 }
 
-/// Replaces facts by constants where possible: if all elements are known numbers, or by evaluating small ops
-/// on constants while fuel lasts.
+/// Replaces facts with constants where possible: if all elements are known numbers, or by evaluating small
+/// ops on constants while fuel lasts.
 fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     for fact in facts.iter_mut() {
         if let Some(Known::Elements(elements)) = &fact.known

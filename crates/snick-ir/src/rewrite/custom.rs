@@ -1,4 +1,4 @@
-//! Replaces custom ops by their decompositions.
+//! Replaces custom ops with their decompositions.
 
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::Tensor;
@@ -8,7 +8,7 @@ use crate::ops::source::parameter::Parameter;
 use crate::ops::source::result::GraphResult;
 use crate::{Custom, Graph, Located, Node, Op, OpError, Value, infer};
 
-/// Replaces custom ops by their [decompositions](crate::CustomOp::decompose), to write models for runtimes
+/// Replaces custom ops with their [decompositions](crate::CustomOp::decompose), to write models for runtimes
 /// without these ops, and to run ops without an implementation.
 pub const CUSTOM_OPS: Rule = Rule::for_target("custom-ops", apply);
 

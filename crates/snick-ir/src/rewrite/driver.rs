@@ -276,7 +276,7 @@ enum Verdict {
     Refute(String),
 }
 
-/// Decides whether to replace the node by these values.
+/// Decides whether to replace the node with these values.
 fn judge(
     patch: &Patch,
     rule: &Rule,

@@ -1,7 +1,8 @@
 //! Checked rewrites: executes the graph before and after a change, and commits the change only if the results
 //! are equal. Each application of a rule and each pass over the whole graph is checked.
 //!
-//! - The old and new layers are cut out of the graph, down to the values that both read ([`region`]).
+//! - The old and new layers are cut out of the graph. The values that both sides read become the inputs
+//!   ([`region`]).
 //! - Dynamic sizes take all small values in their intervals, the bounds, and some random values in between.
 //!   Elements are random; constants and expressions that inference knows are evaluated instead ([`sample`]).
 //! - Wherever the old layers run, the new layers must have the same result, bitwise or within the tolerance

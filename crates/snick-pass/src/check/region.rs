@@ -1,4 +1,4 @@
-//! The region of a replacement: the old and new layers, down to values that both of them read.
+//! The region of a replacement: the old and new layers, back to the values that both of them read.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(super) struct Region {
 /// How far a region extends towards the inputs of the graph.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Reach<'v> {
-    /// The layers that differ, down to the values that both the old and the new layers read.
+    /// The layers that differ, back to the values that both the old and the new layers read.
     Near,
     /// Also [`MORE`] levels of producers, and the producers of inputs that depend on other inputs of the
     /// region.

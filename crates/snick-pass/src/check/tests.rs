@@ -393,7 +393,7 @@ impl CustomOp for Twice {
     }
 }
 
-/// Replaces a layer by a `Twice` that reads the first input of the layer.
+/// Replaces a layer with a `Twice` that reads the first input of the layer.
 fn to_twice(op_type: &'static str, decomposes: bool) -> Rule {
     Rule::new("to-twice", move |patch| {
         if patch.node().op().type_name() != op_type {

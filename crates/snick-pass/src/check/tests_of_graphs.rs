@@ -43,7 +43,7 @@ fn of_type(graph: &Graph, op_type: &str) -> Vec<NodeId> {
     graph.ids().filter(|&id| graph.node(id).op().type_name() == op_type).collect()
 }
 
-/// Replaces all layers of a type by their first input.
+/// Replaces all layers of a type with their first input.
 fn drop_all(op_type: &'static str) -> Pass {
     Pass::graph("drop-all", move |graph: &mut Graph, _: &mut PassContext| {
         for id in of_type(graph, op_type) {

@@ -1,4 +1,4 @@
-//! inline-if: replaces an If with a known condition by the layers of the branch that runs.
+//! inline-if: if the condition of an If is known, replaces the If with the layers of the branch that runs.
 //!
 //! Exporters write patterns like `If(Equal(Shape(x)[1], 1), Squeeze(x), x)`. The condition is known as soon
 //! as the sizes are known.
@@ -9,7 +9,7 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, OpTraits, Value};
 
-/// Replaces an If by one of its branches. Keeps the known facts of the outputs: inferring them again would
+/// Replaces an If with one of its branches. Keeps the known facts of the outputs: inferring them again would
 /// create new symbols for data-dependent sizes.
 pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
 

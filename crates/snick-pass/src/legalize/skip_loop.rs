@@ -1,4 +1,5 @@
-//! skip-loop: replaces a Loop that is known not to iterate by its initial values and by empty concatenations.
+//! skip-loop: removes a Loop that is known not to iterate. Its states become their initial values, and its
+//! concatenated outputs become empty tensors.
 //!
 //! The rule is needed because the OpenVINO runtime returns empty states for a Loop whose condition is
 //! initially false.

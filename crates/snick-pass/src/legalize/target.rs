@@ -1,4 +1,4 @@
-//! Replaces layers that a target cannot express by layers that it can.
+//! Replaces layers that a target cannot express with layers that it can express.
 
 use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
 use snick_ir::{Graph, NodeId, Op, OpTraits};

@@ -1,5 +1,5 @@
-//! concat-of-slices: replaces a Concat of adjacent slices of one tensor by a single slice, or by the tensor
-//! itself.
+//! concat-of-slices: replaces a Concat of adjacent slices of one tensor with a single slice, or with the
+//! tensor itself.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};

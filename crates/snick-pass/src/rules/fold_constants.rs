@@ -1,4 +1,4 @@
-//! fold-constants: replaces integer tensors that inference knows, such as shape computations, by constants.
+//! fold-constants: replaces integer tensors that inference knows, such as shape computations, with constants.
 //! Also folds slices of constants.
 //!
 //! Floats are not folded: compressed weights are smaller than the weights that they decompress to, and

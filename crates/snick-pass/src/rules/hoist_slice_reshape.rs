@@ -1,4 +1,4 @@
-//! hoist-slice-reshape: replaces a slice of a Reshape by a Reshape of a slice, if the axes correspond. This
+//! hoist-slice-reshape: replaces a slice of a Reshape with a Reshape of a slice, if the axes correspond. This
 //! is separate from the other hoist-slice rules, because axis maps cannot express how a Reshape merges and
 //! splits axes.
 

@@ -7,8 +7,8 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// If a slice lies within one input of the Concat, replaces it by a slice of this input. Otherwise, moves the
-/// slice above a Concat without other readers, so that fewer elements are copied.
+/// If a slice lies within one input of the Concat, replaces it with a slice of this input. Otherwise, moves
+/// the slice above a Concat without other readers, so that fewer elements are copied.
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

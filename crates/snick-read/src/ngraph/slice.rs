@@ -96,7 +96,7 @@ fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, O
     site.add_op(Slice::fixed(axes), &[data])
 }
 
-/// Replaces a slice of the data by the second input. Slices the data along one axis after another, then
+/// Replaces a slice of the data with the second input. Slices the data along one axis after another, then
 /// inserts the replacement along the same axes in reverse order.
 pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     let (data, patch) = (site.input(0)?, site.input(1)?);
@@ -125,7 +125,7 @@ pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     if partial.is_empty() { site.add_op(Identity, &[patch]) } else { Ok(result) }
 }
 
-/// Replaces the range of `data` along one axis by `patch`.
+/// Replaces the range of `data` along one axis with `patch`.
 fn replace_along(site: &mut Site, data: Value, range: BoundedRange, patch: Value) -> Result<Value, OpError> {
     let len = range.slice()?.len;
     let axis = i64::try_from(range.axis).unwrap_or(i64::MAX);

@@ -52,8 +52,8 @@ impl Weights {
         if self.missed.get() { vec![self.path.clone()] } else { Vec::new() }
     }
 
-    /// Replaces the attributes `offset` and `size` of a Const layer by an attribute `value`. Does nothing if
-    /// the weights are absent, or too short for the constant.
+    /// Replaces the attributes `offset` and `size` of a Const layer with an attribute `value`. Does nothing
+    /// if the weights are absent, or too short for the constant.
     pub(super) fn attach(&self, attrs: &mut Attrs) -> Result<Option<Beyond>, OpError> {
         let need = |name| OpError::MissingAttribute { name };
         let element_type = attrs.element_type("element_type")?.ok_or(need("element_type"))?;

@@ -115,7 +115,8 @@ struct Search<'a> {
     constants: ConstantValues<'a>,
     /// For each slot: the step that reads it, if there is exactly one.
     reader: Vec<Option<usize>>,
-    /// The quantizers of all FakeQuantizes that have one, and of the MaxPools of their outputs.
+    /// The quantizers of those FakeQuantizes for which there is a [`Quantizer`], and of the MaxPools of their
+    /// outputs.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
     /// The number of readers of each slot.
     counts: Vec<usize>,

@@ -58,7 +58,7 @@ impl Proof<'_> {
             })
     }
 
-    /// Replaces a term by a lower bound. Starts with minima and maxima, because replacing them leaves fewer
+    /// Replaces a term with a lower bound. Starts with minima and maxima, because replacing them leaves fewer
     /// atoms.
     fn by_bounds(&mut self, sum: &Sum) -> bool {
         let atoms = || {
@@ -76,7 +76,7 @@ impl Proof<'_> {
         places.into_iter().any(|(term, factor)| self.by_atom(sum, term, factor).unwrap_or(false))
     }
 
-    /// Replaces one factor of a term by its bound, if the factor has a bound and all other factors are at
+    /// Replaces one factor of a term with its bound, if the factor has a bound and all other factors are at
     /// least 0.
     fn by_atom(&mut self, sum: &Sum, index: usize, factor: usize) -> Option<bool> {
         let Term { monomial, coefficient } = sum.terms.get(index)?;

@@ -1,4 +1,4 @@
-//! Replaces symbols by expressions.
+//! Replaces symbols with expressions.
 
 use super::{Atom, SymExpr, SymbolId};
 use crate::symbols::Symbols;

@@ -144,7 +144,7 @@ impl Vectorised for Weights<'_> {
     }
 }
 
-/// Replaces the scores of a vector of queries by `exp(score - max)`. Returns the reciprocals of their sums.
+/// Replaces the scores of a vector of queries with `exp(score - max)`. Returns the reciprocals of their sums.
 #[inline(always)]
 fn exponentials<I: Instructions>(scores: &mut [f32], row_len: usize, first: usize) -> [f32; LANES] {
     let mut greatest = [f32::NEG_INFINITY; LANES];

@@ -46,8 +46,8 @@ enum ConvAlgorithm {
     DepthwisePlanes,
     /// Winograd F(2x2, 3x3): 16 multiplications for four windows instead of 36.
     Winograd,
-    /// Implicit GEMM for one region of windows at a time, in which the same taps read the image and all
-    /// others read padding. Skips products with padding.
+    /// Implicit GEMM for one region of windows at a time, in which the same taps read the image and all other
+    /// taps read padding. Skips products with padding.
     ValidRegions,
     /// A matrix product whose right operand consists of overlapping runs of phase planes.
     ImplicitGemm,
@@ -78,46 +78,50 @@ enum Elements {
 /// with AVX-512. They show the order of magnitude only.
 impl ConvAlgorithm {
     /// Up to this many windows, im2col gathers the windows of all images into one product. For 64 input and
-    /// output channels and a 3x3 kernel, implicit GEMM takes 0.92 of the time of im2col with 9 windows, 1.03
-    /// with 8 and 1.57 with 4.
+    /// output channels and a 3x3 kernel, implicit GEMM takes 0.92 times as long as im2col with 9 windows,
+    /// 1.03 times with 8, and 1.57 times with 4.
     const FEW_WINDOWS: usize = 8;
 
     /// With more filters per channel, the filters become rows of a product. With eight 3x3 filters, the
-    /// depthwise algorithms take 0.62 and 0.68 of the time of implicit GEMM; with eight 1x9 filters 0.92;
-    /// with 16 filters up to 1.15.
+    /// depthwise algorithms take 0.62 and 0.68 times as long as implicit GEMM; with eight 1x9 filters, 0.92
+    /// times; with 16 filters, up to 1.15 times.
     const MAX_DEPTHWISE_FILTERS: usize = 8;
 
     /// As [`Self::MAX_DEPTHWISE_FILTERS`], for a single channel, which threads cannot share. With three 1x9
-    /// filters, a depthwise algorithm takes 0.57 of the time of implicit GEMM. A spectrogram with 258 filters
-    /// of 256 taps takes six times as long.
+    /// filters, a depthwise algorithm takes 0.57 times as long as implicit GEMM. For a spectrogram with 258
+    /// filters of 256 taps, it takes six times as long as implicit GEMM.
     const MAX_SINGLE_CHANNEL_FILTERS: usize = 3;
 
-    /// The maximum size of phase planes relative to image and result, which bounds memory and time. At 18
-    /// times, implicit GEMM takes 0.45 of the time of im2col; at 60 times, 5.2.
+    /// The maximum size of phase planes relative to image and result, which bounds memory and time. With
+    /// planes 18 times as large, implicit GEMM takes 0.45 times as long as im2col; with planes 60 times as
+    /// large, 5.2 times.
     const MAX_PLANES: usize = 8;
 
     /// The maximum number of computed positions per window. Positions between the rows of windows are
     /// computed and discarded. There are many of them if a kernel is nearly as large as its image, as in
     /// gradients: each long row then has only a few windows. At 10 positions per window, implicit GEMM still
-    /// takes 0.18 of the time of im2col.
+    /// takes only 0.18 times as long as im2col.
     const MAX_POSITIONS: usize = 10;
 
     /// The minimum of `channels * filters / (channels + filters)` at which Winograd saves more than its
-    /// transforms cost. It takes 0.85 to 1.03 of the time of implicit GEMM with 64 channels and filters, 0.57
-    /// to 0.84 with 128 each, and 1.06 to 1.26 with 32 each.
+    /// transforms cost. Winograd takes 0.85 to 1.03 times as long as implicit GEMM with 64 channels and
+    /// filters, 0.57 to 0.84 times with 128 each, and 1.06 to 1.26 times with 32 each.
     const WINOGRAD_MIN_MEAN: usize = 32;
 
     /// The maximum number of Winograd's multiplications, as a percentage of the multiplications of implicit
-    /// GEMM. It is 47 to 58 % for images of 10x10 and more, but 116 % for 7x7 images, which fill panels only
-    /// partly. For these, Winograd takes 1.42 of the time of implicit GEMM with 128 channels and filters.
+    /// GEMM. The percentage is 47 to 58 % for images of 10x10 and more, but 116 % for 7x7 images, which fill
+    /// panels only partly. For 7x7 images, Winograd takes 1.42 times as long as implicit GEMM with 128
+    /// channels and filters.
     const WINOGRAD_MAX_PERCENT: usize = 66;
 
-    /// The maximum percentage of products whose factor is an image element rather than padding. Valid regions
-    /// take 1.02 of the time of implicit GEMM at 85 %, 0.86 at 71 %, and 0.37 at 45 %.
+    /// [`Self::ValidRegions`] is used if at most this percentage of the products of implicit GEMM has an
+    /// image element rather than padding as a factor. At 85 %, it takes 1.02 times as long as implicit GEMM;
+    /// at 71 %, 0.86 times; at 45 %, 0.37 times.
     const VALID_MAX_PERCENT: usize = 75;
 
     /// The minimum number of windows for applying an epilogue to pieces of the result. With 144 windows, that
-    /// takes 1.00 to 1.13 of the time of a separate pass; with 576, 0.95 to 1.01; with more, 0.88 to 0.95.
+    /// takes 1.00 to 1.13 times as long as a separate pass; with 576 windows, 0.95 to 1.01 times; with more
+    /// windows, 0.88 to 0.95 times.
     const FUSED_MIN_WINDOWS: usize = 256;
 
     /// The maximum number of products of an `i8` and a `u8` in a sum, so that no sum overflows 32 bits.
@@ -243,8 +247,8 @@ impl ConvShape {
 }
 
 /// The minimum filter length for computing a single window with dot products. With one window and 64 filters,
-/// dot products take 0.77 to 1.04 of the time of a matrix product at any length; with two windows, 1.2 to
-/// 1.5. Shorter sums keep the order of the OpenVINO runtime.
+/// dot products take 0.77 to 1.04 times as long as a matrix product at any length; with two windows, 1.2 to
+/// 1.5 times. Shorter sums keep the order of the OpenVINO runtime.
 const DOT_LEN: usize = 64;
 
 /// Convolves `input` `[N, C, spatial..]` with `filters` `[O, C, kernel..]` to `[N, O, windows..]`.

@@ -84,8 +84,7 @@ impl Rule<f32> {
         self.shift.abs() <= MOST_SHIFT && self.step.is_finite() && self.output_low.is_finite()
     }
 
-    /// The code of an element: the index of its level. There must be at most 256 levels and the rule must be
-    /// moderate.
+    /// The code of an element: the index of its level. Requires at most 256 levels and [`Rule::is_moderate`].
     #[inline(always)]
     pub fn level(self, x: f32) -> u32 {
         // NaN maps to the lowest level.
@@ -101,7 +100,7 @@ impl Rule<f32> {
     }
 }
 
-/// The largest shift of a moderate rule.
+/// The largest shift for which [`Rule::is_moderate`] holds.
 const MOST_SHIFT: f32 = 8192.0;
 
 /// Adding this to a float in `0..2^23` rounds it to the nearest integer, ties to even, and leaves the integer

@@ -94,7 +94,7 @@ pub fn gather_or_zeros(
     gather(&data, &Tensor::from_vec(indices.dims(), places)?, axis, batch_dims)
 }
 
-/// [`gather`] with indices that are not negative and in range.
+/// [`gather`] with indices that are in range and nonnegative.
 fn pick<T: Pod + Send + Sync>(
     data: &Tensor,
     picks: &[usize],

@@ -214,15 +214,16 @@ pub(crate) trait StoreTile<T>: Sync {
         rows: &[[T; MAX_PANEL_COLUMNS]],
     );
 
-    /// Called when a group of panels is stored in a row of the output. `at` describes the whole group.
+    /// Called after a group of panels has been stored in a row of the output. `at` describes the whole group.
     #[inline(always)]
     fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TilePosition) {}
 }
 
-/// The position of stored columns in a product.
+/// The position, within the product, of the columns that are being stored.
 #[derive(Copy, Clone)]
 pub(crate) struct TilePosition {
-    /// The first of the rows that share an output row.
+    /// The first of the [`StoreTile::ROWS`] rows of the product that are stored in the same row of the
+    /// output.
     pub row: usize,
     pub column: usize,
     /// The number of columns, including the padding of the last panel.

@@ -35,7 +35,7 @@ pub(crate) struct BlockSizes {
 }
 
 impl BlockSizes {
-    /// Sizes for operands with these row lengths, each a divisor of the next larger one.
+    /// Sizes for operands with these row lengths. Each length must divide the next larger one.
     pub fn new(row_lens: impl Iterator<Item = usize> + Clone) -> Self {
         let shortest = row_lens.clone().min().unwrap_or(BLOCK);
         if shortest >= SHORT {

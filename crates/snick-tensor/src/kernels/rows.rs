@@ -39,7 +39,7 @@ pub(crate) struct Rows {
     pub tensor: Tensor,
     /// Axis `i` of `tensor` is axis `order[i]` of the original.
     order: Dims,
-    /// The number of remaining axes.
+    /// The number of axes that were not moved to the end.
     kept: usize,
 }
 
@@ -104,7 +104,8 @@ impl Blocks {
         let chosen: Dims = (0..dims.len()).filter(matters).collect();
         let (first, end) = match (chosen.first(), chosen.last()) {
             (Some(&first), Some(&last)) => (first, last + 1),
-            // Every element is its own group, so all elements form one line.
+            // Nothing is grouped: every element is a column of its own, and all columns form a single block
+            // with one line.
             _ => (0, 0),
         };
         let together = (first..end).all(|axis| dims[axis] == 1 || axes.contains(&axis));

@@ -3,7 +3,8 @@
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor};
 
-/// Replaces the subnormal numbers of an `f32` tensor by zeros. `None` if there are none or the type differs.
+/// Replaces the subnormal numbers of an `f32` tensor with zeros. `None` if there are none or the type
+/// differs.
 ///
 /// Training pushes unused weights towards 0, and in some models half of them are subnormal. Rounding a sum of
 /// products loses their contribution. OpenVINO flushes them, too.

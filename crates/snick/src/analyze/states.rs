@@ -14,8 +14,8 @@ pub struct StateSize {
     pub kind: String,
     /// Whether the size of the variable grows with the number of tokens.
     pub grows: bool,
-    /// The number of bytes for a batch of one: in total if no axis other than the batch is dynamic, per token
-    /// if one is. `None` if several are.
+    /// The number of bytes for a batch of one. If one axis other than the batch is dynamic, this is the
+    /// number of bytes per token; if none is dynamic, the total; if several are dynamic, `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Edits of ops with bodies: replacing the model by a body, and shrinking bodies.
+//! Edits of ops with bodies: replacing the model with a body, and shrinking bodies.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::edit::{Edit, applied, is_computed, is_read, parameter_for};
 use super::{attributes, layers, shapes};
 
-/// Replaces the model by one of its bodies. The Parameters of the body get their inferred shapes.
+/// Replaces the model with one of its bodies. The Parameters of the body get their inferred shapes.
 pub(super) fn hoists(graph: &Graph) -> Vec<Vec<Edit>> {
     let bodies = graph.ids().flat_map(|id| graph.node(id).op().bodies());
     let model = |(_, body): (&str, &Graph)| {
@@ -67,7 +67,7 @@ fn body_edits(op: &SubGraph, at: usize) -> Vec<Vec<Edit>> {
     edits
 }
 
-/// Replaces layers that have a single output by constants.
+/// Replaces each layer that has a single output with a constant of zeros.
 fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
     let edit = |id: NodeId| {
         let [out] = body.node(id).outs() else { return None };
@@ -91,8 +91,8 @@ fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
     (count <= MAX_ELEMENTS).then(|| Tensor::zeros(element_type, &dims).ok())?
 }
 
-/// Replaces one of the bodies of an op by `body`. Removes Parameters and Results that no longer exist from
-/// the port map.
+/// Replaces one of the bodies of an op with `body`. In the port map, removes Parameters and Results that no
+/// longer exist.
 fn with_body(graph: &Graph, id: NodeId, op: &SubGraph, at: usize, body: Graph) -> Option<Vec<Edit>> {
     let mut op = op.clone();
     let old = std::mem::replace(op.bodies.get_mut(at)?, body);

@@ -10,7 +10,7 @@ use snick_tensor::ElementType;
 pub(super) enum Edit {
     /// Removes a layer that has no readers.
     Drop(NodeId),
-    /// Replaces a layer by Parameters, one for each used output.
+    /// Replaces a layer with Parameters, one for each used output.
     Cut(NodeId),
     /// Redirects the readers of a layer to its input at this port.
     Bypass(NodeId, usize),
@@ -24,7 +24,7 @@ pub(super) enum Edit {
     Op(NodeId, Box<Op>),
     /// Like [`Edit::Op`], but keeps only these inputs and outputs.
     Ports { node: NodeId, op: Box<Op>, inputs: Vec<usize>, outputs: Vec<u32> },
-    /// Replaces the model by a body.
+    /// Replaces the model with a body.
     Become(Box<Graph>),
 }
 
@@ -124,7 +124,7 @@ fn bypass(graph: &mut Graph, id: NodeId, port: usize) {
     remove(graph, id);
 }
 
-/// Replaces a layer by a layer with another op that has only some of the inputs and outputs.
+/// Replaces a layer with a new layer, which has another op and only some of the inputs and outputs.
 fn put(graph: &mut Graph, id: NodeId, op: Op, inputs: &[usize], outputs: Vec<u32>) {
     let Some(node) = graph.get(id) else { return };
     let mut node = node.to_node();

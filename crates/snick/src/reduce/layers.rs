@@ -14,7 +14,7 @@ pub(super) fn drops(graph: &Graph) -> Vec<Vec<Edit>> {
     unread.into_iter().filter(can_go).map(|id| vec![Edit::Drop(id)]).collect()
 }
 
-/// Replaces layers by Parameters, in order, including constants that are too large to print.
+/// Replaces layers with Parameters, in order. These layers include constants that are too large to print.
 pub(super) fn cuts(graph: &Graph) -> Vec<Vec<Edit>> {
     let can_go = |id: &NodeId| match graph.node(*id).op() {
         Op::Const(constant) => constant.dims().iter().product::<usize>() > INLINE,

@@ -1,7 +1,7 @@
 //! Reduces a model as long as it stays interesting, that is, passes a test of the caller. Uses delta
 //! debugging.
 //!
-//! An [`Edit`] makes a model slightly smaller: it removes a layer, replaces it by Parameters, redirects
+//! An [`Edit`] makes a model slightly smaller: it removes a layer, replaces it with Parameters, redirects
 //! readers, or shrinks shapes, attributes and bodies. `edit.rs` applies edits; `layers.rs`, `shapes.rs`,
 //! `attributes.rs` and `bodies.rs` list the possible edits of a model.
 //!

@@ -1,5 +1,5 @@
 //! The mesh as the partitioner sees it. The size of each axis is factored into primes, and each prime factor
-//! is a part of the axis. A dim can be sharded over some of these parts only.
+//! is a part of the axis. A dim can be sharded over any subset of these parts.
 
 use crate::stablehlo::mesh::Mesh;
 

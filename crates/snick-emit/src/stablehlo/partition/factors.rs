@@ -1,4 +1,4 @@
-//! Factors, which describe the dims of the operands and results of an operation that correspond to each
+//! Factors. Each factor of an operation stands for dims of its operands and results that correspond to each
 //! other.
 
 use snick_ir::{AxisMap, FactorKind};

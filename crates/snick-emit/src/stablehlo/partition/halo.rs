@@ -1,10 +1,10 @@
 //! Slices along a sharded dim. Collective permutes move elements to the devices that hold them after the
 //! slice.
 //!
-//! If each device needs elements of its neighbours only, XLA performs one exchange per direction, in which
-//! all devices send as many elements as the largest exchange needs. Otherwise, it groups pairs of devices
-//! into permutations. All pairs of a permutation send the same range, which is the union of the ranges that
-//! the pairs need.
+//! If each device needs elements of its neighbours only, XLA performs one exchange per direction. In an
+//! exchange, all devices send the same number of elements: the largest number that any device needs.
+//! Otherwise, XLA groups pairs of devices into permutations. All pairs of a permutation send the same range,
+//! which is the union of the ranges that the pairs need.
 
 use std::ops::Range;
 

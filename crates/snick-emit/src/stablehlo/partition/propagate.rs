@@ -37,7 +37,8 @@ pub(super) struct Projected {
     pub(super) parts: Vec<Vec<usize>>,
     /// The parts that do not divide any factor.
     pub(super) rest: Vec<usize>,
-    /// For each factor, whether it cannot take more parts: the next part of its dim does not divide it.
+    /// For each factor, whether it cannot take more parts, because the next part of the dim does not divide
+    /// the factor.
     cut: Vec<bool>,
 }
 

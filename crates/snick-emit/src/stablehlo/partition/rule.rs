@@ -1,5 +1,5 @@
-//! Which dims of the operands and the result of an operation correspond. As in the rules of Shardy,
-//! corresponding dims form a factor and are sharded in the same way.
+//! The rules of operations: each states which dims of the operands correspond to which dims of the result. As
+//! in Shardy, corresponding dims form a factor and are sharded in the same way.
 
 use snick_ir::{AxisMap, FactorKind};
 
@@ -49,7 +49,8 @@ fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<Ax
     }
 }
 
-/// Maps dim `from` of operand 0 to dim `to` of the result, which may be a part of it at an unknown position.
+/// Maps dim `from` of operand 0 to dim `to` of the result. The result dim may be a part of the operand dim,
+/// at an unknown position.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));

@@ -114,7 +114,8 @@ fn birth_inside(symbol: SymbolId, outer: &Symbols) -> Birth {
     }
 }
 
-/// Creates the body symbol for an unnamed outer symbol, with the same label.
+/// Creates the body symbol for an outer symbol without a name. Both symbols have the same label, such as
+/// `s1`.
 fn entered(symbol: SymbolId, outer: &Symbols, body: &mut Symbols) -> SymExpr {
     let inside = body.fresh(outer.interval(&symbol.into()), outer.origin(symbol));
     if let Some(inside) = inside.as_symbol() {

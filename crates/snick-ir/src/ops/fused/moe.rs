@@ -276,7 +276,7 @@ mod tests {
             let out = out[0].to_f32_vec().unwrap();
             assert!(out.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{out:?}");
         }
-        // Biases, which a run would have to add.
+        // `eval` does not support biases and must reject them.
         let mut biased = inputs(tensor(&[2, 1], &[0.5, 0.25]));
         biased.insert(4, tensor(&[2, 1, 1], &[5., 5.]));
         let error = moe(ExpertType::Gemm3Swiglu).eval(&biased).unwrap_err();

@@ -1,6 +1,6 @@
-//! Decompositions replace a layer by simpler ops if a target has no operator for it.
+//! Decompositions replace a layer with simpler ops if a target has no operator for it.
 //!
-//! Each rule replaces one layer by ops that every target has, or that are decomposed in turn. The rules are
+//! Each rule replaces one layer with ops that every target has, or that are decomposed in turn. The rules are
 //! checked like all other rules. A rule computes half floats in f32 if rounding intermediate results would
 //! lose precision. Sizes that inference knows become constants.
 

@@ -9,7 +9,7 @@ use IntOrValue::Int;
 
 use crate::legalize::index::{FAR, from_end};
 
-/// Replaces `bounds` by arithmetic.
+/// Replaces `bounds` with arithmetic.
 pub const RULE: Rule = Rule::exact("lower-bounds", lower);
 
 fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {

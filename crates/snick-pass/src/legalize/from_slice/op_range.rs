@@ -134,7 +134,7 @@ impl OpRange {
     }
 }
 
-/// Replaces a number by its value if inference knows it.
+/// Replaces a number with its value if inference knows it.
 fn folded(b: &GraphBuilder, number: IntOrValue) -> Result<IntOrValue, OpError> {
     match number {
         IntOrValue::Value(value, _) => IntOrValue::fold(b, value),

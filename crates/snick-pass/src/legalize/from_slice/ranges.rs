@@ -1,4 +1,4 @@
-//! Replaces the `slice` primitive by ops that OpenVINO has: Slice-8 or StridedSlice-1.
+//! Replaces the `slice` primitive with ops that OpenVINO has: Slice-8 or StridedSlice-1.
 //!
 //! If `bounds` computed a slice from a range, the slice becomes this range again, because the replacing ops
 //! clamp it in the same way. Other dynamic slices select their elements in ascending order; if the original
@@ -38,7 +38,7 @@ pub enum SliceAs {
     StridedSlice,
 }
 
-/// slice-to-ranges: replaces the `slice` primitive by ops with ranges.
+/// slice-to-ranges: replaces the `slice` primitive with ops with ranges.
 pub fn ranges(slice_as: SliceAs) -> Rule {
     let apply: fn(&mut Patch) -> Result<RewriteResult, OpError> = match slice_as {
         SliceAs::Either => |cx| lower(cx, SliceAs::Either),

@@ -1,4 +1,4 @@
-//! lower-slices: replaces every slice-like op by the `slice` primitive, one file per op.
+//! lower-slices: replaces every slice-like op with the `slice` primitive, one file per op.
 //!
 //! Known parts of a range become integers of the primitive (`range.rs`). All other parts are clamped at run
 //! time by the `bounds` primitive.
@@ -20,7 +20,7 @@ mod variadic_split;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Dialect, Op, OpError, OpTraits, ops};
 
-/// Replaces every slice-like op by the `slice` primitive.
+/// Replaces every slice-like op with the `slice` primitive.
 pub const RULE: Rule = Rule::exact("lower-slices", apply);
 
 /// Whether an op only selects elements by position, so that the primitive can express it.

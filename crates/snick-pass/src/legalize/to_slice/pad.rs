@@ -21,8 +21,8 @@ pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> 
     let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
     for (axis, dim) in dims.iter().enumerate() {
         let (before, behind) = (begin[axis], end[axis]);
-        // If Pad mirrors or repeats elements at one end, these elements must not be removed at the other end
-        // first.
+        // If Pad mirrors or repeats elements at one end, the mirrored elements may extend to the other end of
+        // the axis. Cropping the other end first would remove them.
         let is_apart = op.pad_mode == PadMode::Constant || (before <= 0 && behind <= 0);
         let removed = before.min(0).checked_add(behind.min(0)).and_then(i64::checked_neg).unwrap_or(i64::MAX);
         if removed == 0 || !is_apart || removed > cx.graph().symbols().interval(dim).lo() {

@@ -156,7 +156,7 @@ fn hard_sigmoid(b: &mut NodeBuilder) -> Result {
 }
 
 /// Computes `alpha x + beta`, clamped to 0..1. If `alpha` or `beta` is 0, avoids HardSigmoid, because the
-/// OpenVINO runtime replaces such a parameter by its default.
+/// OpenVINO runtime replaces such a parameter with its default.
 pub fn ramp(b: &mut NodeBuilder, x: Value, alpha: f64, beta: f64) -> Result {
     let meant = alpha != 0.0 && beta != 0.0;
     let (alpha, beta) = (b.scalar_like(x, alpha)?, b.scalar_like(x, beta)?);

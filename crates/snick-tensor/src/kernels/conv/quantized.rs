@@ -15,11 +15,13 @@ use crate::{ElementType, Tensor, TensorError};
 /// [`QuantizedEpilogue`].
 ///
 /// The result has the codes that [`convolution`](super::convolution) of floats would give, although float
-/// sums round at each step. The exact sum decides, unless it is so close to the middle between two codes that
-/// rounding errors could matter. Then the sum is recomputed in floats, in the same order.
+/// sums round at each step. Each code follows from the exact sum, unless the sum is so close to the middle
+/// between two codes that rounding errors could matter. Such a sum is recomputed in floats, in the summation
+/// order of `convolution`.
 pub struct QuantizedConvolution {
     kernel: Kernel,
-    /// Groups of four channels, rows and columns of one image: of the input, then of the output.
+    /// The numbers of groups of four channels, of rows and of columns in an image: first for input images,
+    /// then for output images.
     input: [usize; 3],
     output: [usize; 3],
 }

@@ -13,11 +13,11 @@ use crate::{ElementType, Tensor};
 pub struct QuantizedEpilogue {
     /// Added to the sums.
     pub bias: Option<Tensor>,
-    /// Multiplies negative numbers, as in a PReLU.
+    /// Multiplies negative results of the previous step, as in a PReLU.
     pub slope: Option<Tensor>,
-    /// Multiplies all numbers.
+    /// Multiplies all results of the previous step.
     pub scale: Option<Tensor>,
-    /// Added last.
+    /// Added to the scaled results.
     pub shift: Option<Tensor>,
     /// Bounds of the results before they are quantised.
     pub clamp: Option<[f32; 2]>,

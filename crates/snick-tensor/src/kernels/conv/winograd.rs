@@ -35,7 +35,7 @@ use crate::kernels::window::{WindowAxis, WindowGrid};
 use crate::memo::Purpose;
 use crate::{Tensor, TensorError};
 
-/// Sizes of filters, of a tile's results and of tiles, on each axis.
+/// The sizes on each axis: of a filter, of the results of a tile, and of a tile.
 const KERNEL: usize = 3;
 const RESULTS: usize = 2;
 const TILE: usize = KERNEL + RESULTS - 1;
@@ -78,8 +78,8 @@ pub(super) struct Winograd {
 
 impl Winograd {
     /// The number of products per filter and channel, counted in whole panels. `None` for groups, for windows
-    /// other than undilated 3x3, and if a row of tiles exceeds a block: with 64 channels and filters and 4
-    /// rows, such wide images take 1.3 to 2.2 of the time of implicit GEMM.
+    /// other than undilated 3x3, and for images so wide that a row of tiles exceeds a block. With 64 channels
+    /// and filters and 4 rows, Winograd takes 1.3 to 2.2 times as long as implicit GEMM for such images.
     pub fn products(shape: &ConvShape) -> Option<usize> {
         let [_, rows, columns] = shape.grid.axes;
         let is_supported = |axis: WindowAxis| axis.kernel == KERNEL && axis.stride == 1 && axis.dilation == 1;
@@ -136,7 +136,7 @@ impl Winograd {
         Ok(is_finite.into_inner())
     }
 
-    /// Positions from one row of tiles to the next.
+    /// The number of positions from one row of tiles to the next.
     fn row_stride(&self) -> usize {
         self.tiles[1] + 1
     }
@@ -320,7 +320,7 @@ struct InverseTransform<'a, 'b> {
     /// The distance from one element of a tile to the next.
     stride: usize,
     columns: usize,
-    /// Positions from one row of tiles to the next, and tiles in a row.
+    /// The distance from one row of tiles to the next, in positions, and the number of tiles in a row.
     row_stride: usize,
     tiles: usize,
     /// Results in a row.

@@ -260,7 +260,7 @@ impl Vectorised for Block<'_> {
     }
 }
 
-/// Replaces each value `x` by `f(x, y)`, where `y` is the element of the other input at the same position.
+/// Replaces each value `x` with `f(x, y)`, where `y` is the element of the other input at the same position.
 #[inline(always)]
 fn update(values: &mut [f32], others: Piece<f32>, f: impl Fn(f32, f32) -> f32) {
     match others {

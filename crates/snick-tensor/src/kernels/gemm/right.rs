@@ -115,7 +115,8 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         PackedRhs { columns, width, elements: Elements::Packed(packed) }
     }
 
-    /// A matrix with a row at each of `starts` and its columns in `lines`. Rows may overlap.
+    /// A matrix whose rows begin at `starts` and whose columns are at the offsets `lines` from the start of
+    /// their row. Rows may overlap.
     pub fn of_lines(isa: Isa, data: &'a [T], starts: Vec<usize>, lines: Lines) -> Self {
         let (columns, width) = (lines.columns(), panel_columns::<T>(isa));
         PackedRhs { columns, width, elements: Elements::Runs { data, starts, lines } }

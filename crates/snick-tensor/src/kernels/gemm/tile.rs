@@ -59,7 +59,7 @@ impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
         let tile_len = ROWS / P::ROWS;
         let tiles = out.rows(row_len).div_ceil(tile_len);
         let mut scratch = Buffer::scratch(right.scratch_len(at_once, longest));
-        // The sums so far of all tiles with the panels of a group.
+        // The partial sums of all tiles and all panels of a group.
         let partial = if blocks.len() > 1 { tiles * at_once * ROWS * MAX_PANEL_COLUMNS } else { 0 };
         let mut partial = Buffer::scratch(partial);
         let partial = partial.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;

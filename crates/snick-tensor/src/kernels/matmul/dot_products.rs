@@ -60,7 +60,7 @@ const MIN_THREAD_PRODUCTS: usize = 1 << 16;
 fn dots_of_rows<T: Gemm>(long: &Matrix<T>, few: &[T], out: &mut [T]) {
     let depth = long.columns;
     let count = out.len() / long.rows.max(1);
-    // Each part is a multiple of the rows that share loads.
+    // The number of rows in each part is a multiple of `AT_ONCE`, the number of rows that share loads.
     sharing::in_parts(
         out,
         AT_ONCE * count,

@@ -19,7 +19,7 @@ pub(super) trait Maximum: Factor {
     /// The maximum of no elements.
     const LOWEST: Self;
 
-    /// Replaces each element by the maximum of the element and its counterpart in `from`.
+    /// Replaces each element with the maximum of the element and its counterpart in `from`.
     fn raise(elements: &mut [Self], from: &[Self]);
 }
 

@@ -46,7 +46,7 @@ static BAKED_SIZE: CheckCode = CheckCode {
 fn find(subject: &Subject, findings: &mut Findings) {
     let mut known: HashSet<(NodeId, usize)> = HashSet::new();
     let mut seen = HashSet::new();
-    // Reports unconditional sizes before sizes that are only fixed unless an axis is empty, and Reshapes
+    // Reports sizes that are always fixed before sizes that are fixed only if no axis is empty, and Reshapes
     // before other layers. If several layers fix a size, the first is reported.
     for unless_empty in [false, true] {
         let fixed =

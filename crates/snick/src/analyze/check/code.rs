@@ -16,7 +16,7 @@ pub struct CheckCode {
     pub remedy: &'static str,
     /// A model with this finding.
     pub example: Example,
-    /// Whether the code is skipped unless the user selects it.
+    /// Whether the code is off by default: it is only checked if the user selects it.
     pub on_demand: bool,
 }
 

@@ -20,7 +20,7 @@ use super::{CheckCode, check_codes};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// The codes to check; if empty, all codes except those on demand.
+    /// The codes to check; if empty, all codes that are on by default.
     selected: Vec<String>,
     ignored: Vec<String>,
     pub(super) target: Option<Release>,
@@ -38,13 +38,14 @@ fn similar(text: &str) -> String {
 }
 
 impl CheckOptions {
-    /// The default options: check all codes except those on demand, for any release of OpenVINO.
+    /// The default options: check the codes that are on by default (see [`CheckCode::on_demand`]), for any
+    /// release of OpenVINO.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Checks only these codes. Each is given as a code, the beginning of a code (`S02`), or a name. `S`
-    /// selects all codes, including those on demand.
+    /// selects all codes, including codes that are off by default.
     ///
     /// # Errors
     /// [`UnknownCode`] if a text matches no code.

@@ -122,7 +122,8 @@ impl<'m> Ports<'m> {
     /// The contradictions that originate in this layer. Two kinds of ports are excluded:
     ///
     /// - inputs that repeat the declaration of the producing layer, where the contradiction is reported
-    /// - outputs, if an input is contradicted: they probably follow from the wrong input
+    /// - outputs, if an input is contradicted, because their contradictions probably follow from the wrong
+    ///   input
     fn mismatches(&self) -> Vec<String> {
         let wrong: Vec<_> = self.inputs.iter().filter(|(port, _)| self.contradicts(port)).collect();
         let declared = |port: &Port| format!("{} is declared {}", port.name, dims_text(port.declared));
@@ -148,8 +149,8 @@ impl<'m> Ports<'m> {
         dims.len() != port.declared.len() || !port.declared.iter().zip(dims).all(fits)
     }
 
-    /// Whether all declared dims are dynamic although inference knows the number of at least one output dim.
-    /// If the layer has no outputs, its inputs are used instead.
+    /// Whether all declared dims are dynamic although inference finds a fixed size for at least one output
+    /// dim. If the layer has no outputs, its inputs are used instead.
     fn is_loose(&self) -> bool {
         let mut ports = self.outputs.iter().chain(self.inputs.iter().map(|(port, _)| port));
         let is_number = |port: &Port| {

@@ -1,4 +1,4 @@
-//! Checks the values of constants. These checks run only on demand, because they read all weights.
+//! Checks the values of constants. These checks are off by default, because they read all weights.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,4 +1,4 @@
-//! Missing weights, and bytes in the weights file that no constant or more than one constant uses.
+//! Missing weights, and bytes of the weights file that are used by no constant or by several constants.
 
 use std::ops::Range;
 

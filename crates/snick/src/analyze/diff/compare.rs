@@ -197,7 +197,8 @@ fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndCh
     diffs
 }
 
-/// Maps each tensor name to the index of its input or output. Omits names that several of them share.
+/// Maps each tensor name to the index of the input or output that has the name. Omits names that several
+/// inputs or outputs share.
 fn owners<'s>(scope: &Scope<'s>, ends: &[usize]) -> HashMap<&'s str, usize> {
     let mut owners = HashMap::new();
     let mut shared = HashSet::new();

@@ -1,5 +1,5 @@
-//! Matches the ends of two graphs: the inputs and outputs of models, and the Parameters and Results of
-//! bodies.
+//! Matches the inputs and outputs of two models, and the Parameters and Results of bodies. All of these are
+//! called ends.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;

@@ -15,7 +15,8 @@ use super::layer::hash_of;
 use super::nearest::{Direction, MAX_PASSED, Matched, Side, meet};
 use super::scope::{Scope, Source};
 
-/// Largest radius, in edges, of the neighbourhoods that are compared.
+/// Radius, in edges, of the neighbourhoods that are compared to match unchanged layers that have edits both
+/// above and below.
 const RADIUS: usize = 4;
 
 /// Minimum number of elements of a constant that is matched by its content. Smaller constants often equal
@@ -99,7 +100,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(0, up, Choice::Unique);
     }
 
-    /// Matches layers with differences both above and below them: first layers with the same unique
+    /// Matches unchanged layers that have edits both above and below: first layers with the same unique
     /// neighbourhood, then neighbours of matched layers.
     fn by_neighbourhood(&mut self) {
         if self.is_complete() {
@@ -207,8 +208,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         found.into_iter().for_each(|(x, y)| self.pair(x, y));
     }
 
-    /// Pairs layers with a key that several layers share, first by name, then in order. After each pair, also
-    /// pairs its neighbours if their keys are unique.
+    /// Pairs layers whose key is not unique, first by name, then in order. After each pair, also pairs the
+    /// neighbours that follow from it.
     fn groups(&mut self, keys: &Keys) {
         let mut named: HashMap<(u64, &str), usize> = HashMap::new();
         let mut waiting: HashMap<u64, VecDeque<usize>> = HashMap::new();

@@ -144,7 +144,8 @@ pub struct LayerChange {
     pub attrs: Vec<AttrChange>,
     /// The inputs that read a different value.
     pub inputs: Vec<RewiredInput>,
-    /// The differences between the elements of a constant, if both models have equally many elements.
+    /// The differences between the elements of a constant in the two models, if the numbers of elements are
+    /// equal.
     pub weights: Option<WeightChange>,
     /// The element types, if they differ although the types of the inputs agree.
     pub types: Option<[ElementType; 2]>,
@@ -225,9 +226,10 @@ pub struct EndChange {
     pub a: Option<ModelEnd>,
     /// The input or output of the second model; `None` if only the first model has it.
     pub b: Option<ModelEnd>,
-    /// Whether its position changed relative to the other inputs or outputs that both models have.
+    /// Whether it has a different position in each model, counting only the inputs or outputs that both
+    /// models have.
     pub is_moved: bool,
-    /// Whether one of its tensor names belongs to another input or output in the other model.
+    /// Whether a different input or output has its tensor name in the other model.
     pub is_exchanged: bool,
 }
 

@@ -206,7 +206,8 @@ fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     let total = b.add(last, unit)?;
     let before = b.subtract(total, queries)?;
     let zero = b.int(0)?;
-    // Clamps to 0, because a prompt may be padded at the end.
+    // If a prompt is padded at the end, it has more queries than keys. The difference is negative then, but
+    // the number of earlier keys is 0.
     let before = b.maximum(before, zero)?;
     let count = b.count_to(queries)?;
     b.add(before, count)
