@@ -12,8 +12,8 @@ use crate::decompression;
 pub(crate) struct Refusals {
     format: &'static str,
     declined: Vec<MissedRewrite>,
-    /// Whether there are variables and `--stateless` can turn them into inputs and outputs. It cannot if a
-    /// body contains a variable.
+    /// Whether there are variables, and `--stateless` can turn all of them into inputs and outputs. It cannot
+    /// if a body contains a variable.
     can_be_stateless: bool,
 }
 

@@ -91,9 +91,9 @@ impl Format {
     }
 
     /// The file that holds a model's large constants; `None` if the format has no such file. The file need
-    /// not exist if all constants are small. If several candidates exist, prefers a file that is not the
-    /// weights file of an OpenVINO IR: `m.bin` is one if `m.xml` exists. If no candidate exists, returns the
-    /// last one.
+    /// not exist if all constants are small. If several candidates exist, prefers a file that does not belong
+    /// to an OpenVINO IR; `m.bin` belongs to one if `m.xml` exists. If no candidate exists, returns the last
+    /// candidate.
     ///
     /// ```
     /// use std::path::{Path, PathBuf};

@@ -4,9 +4,9 @@
 //! bit-identical results on every run. Types narrower than a kernel's compute type are widened first (f16,
 //! bf16 and smaller floats to `f32`, sub-byte integers to `i32`) and rounded once at the end. Integers wrap.
 //!
-//! Shape arithmetic needs few kernels. The others take long to compile and belong to the feature `kernels`.
-//! Without it they return [`TensorError::FeatureOff`](crate::TensorError::FeatureOff), and the remaining
-//! kernels use only the processor's baseline instructions.
+//! Shape arithmetic needs few kernels. The others take a long time to compile and belong to the feature
+//! `kernels`. Without it they return [`TensorError::FeatureOff`](crate::TensorError::FeatureOff), and the
+//! remaining kernels use only the processor's baseline instructions.
 
 #[cfg(feature = "kernels")]
 mod attention;

@@ -45,7 +45,7 @@ pub(crate) enum Larger {
 /// How to choose among several changes that fix a condition.
 #[derive(Copy, Clone)]
 struct Strategy {
-    /// Prefers the change that breaks the fewest other conditions. Otherwise, prefers the change with the
+    /// If true, prefers the change that breaks the fewest other conditions; if false, the change with the
     /// smallest value.
     fewest_failures: bool,
     /// Changes outermost axes last.

@@ -78,7 +78,7 @@ const MAX_CHOSEN: usize = 1 << 24;
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Replaces each input of an inferred graph that is `None` with a random tensor. Floats are in [-1, 1), and
+/// Generates a random tensor for each input of an inferred graph that is `None`. Floats are in [-1, 1), and
 /// integers are between 0 and 3 unless `spec` says otherwise. A symbol has the same value in all inputs,
 /// including the provided ones.
 ///

@@ -54,7 +54,7 @@ fn einsum(e: &mut Emitter, op: &Einsum) -> Result {
     e.give(0, y)
 }
 
-/// Replaces two axes that have the same letter with their diagonal.
+/// If two axes have the same letter, replaces them with their diagonal.
 fn diagonal(e: &mut Emitter, mut named: LabelledOperand) -> Result<LabelledOperand, OpError> {
     let twice = |letters: &[u32]| {
         let own = letters.iter().enumerate();

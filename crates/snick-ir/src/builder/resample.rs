@@ -160,7 +160,8 @@ impl Resampling {
     }
 
     /// For [`CoordinateTransformation::Crop`], replaces output elements whose coordinates are outside the
-    /// data by the extrapolation value. `beside` is the shape that makes the coordinates broadcast with `y`.
+    /// data with the extrapolation value. `beside` is the shape that makes the coordinates broadcast with
+    /// `y`.
     fn cropped(
         &self,
         b: &mut GraphBuilder,

@@ -213,8 +213,8 @@ impl<'g> Dependencies<'g> {
         clash
     }
 
-    /// The input parts of a layer that `wanted` accepts, given the result of inferring the layer with the
-    /// part replaced by a new symbol.
+    /// The input parts of a layer that `wanted` accepts. `wanted` receives the result of inferring the layer
+    /// after the part is replaced by a new symbol.
     fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<InputPart> {
         let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_PARTS) else { return Vec::new() };
         let mut is_wanted = |part: &InputPart| {

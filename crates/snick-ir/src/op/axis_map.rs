@@ -7,7 +7,7 @@ use super::OpTraits;
 use crate::ops::AutoBroadcast;
 use crate::{AttrValue, Fact, Graph, NodeId, Op, normalize_each_axis};
 
-/// How elements along corresponding axes depend on each other. The same kinds as Shardy's factors.
+/// How elements along corresponding axes depend on each other. These are the kinds of Shardy's factors.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum FactorKind {
     /// Each output index depends only on the same index of the inputs.

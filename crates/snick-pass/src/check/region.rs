@@ -31,7 +31,7 @@ pub(super) enum Reach<'v> {
     /// Also [`MORE`] levels of producers, and the producers of inputs that depend on other inputs of the
     /// region.
     Wide,
-    /// Everything that the values depend on, down to these given values and the inputs of the graph.
+    /// Everything that the values depend on, back to these given values and the inputs of the graph.
     DownTo(&'v [Value]),
 }
 

@@ -1,4 +1,4 @@
-//! Replaces layers that a target cannot express with layers that it can express.
+//! If a target cannot express a layer, replaces the layer with other layers that the target can express.
 
 use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
 use snick_ir::{Graph, NodeId, Op, OpTraits};

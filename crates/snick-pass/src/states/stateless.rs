@@ -64,7 +64,7 @@ pub fn make_stateless(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
         passed.push((value, variable.assigns, output.clone()));
         states.push(State::Passed { variable_id, input, output, initial });
     }
-    // Outputs come after all inputs, because a variable may be assigned the value of another one.
+    // Outputs come after all inputs, because the value of one variable may be assigned to another variable.
     for (value, assigns, name) in passed {
         add_output(graph, value, &assigns, &name);
     }
@@ -108,8 +108,8 @@ fn has_states(graph: &Graph) -> bool {
     })
 }
 
-/// Whether a variable keeps its initial value: it has one, and the only value assigned to it is the value
-/// that was read from it.
+/// Whether a variable always has its initial value: there is an initial value, and the only assignment writes
+/// back the value that was read from the variable.
 fn is_constant(graph: &Graph, variable_id: &str, variable: &Variable) -> bool {
     let input = |id: &NodeId| graph.inputs(*id).first().copied().flatten();
     let is_own = |value: Value| matches!(graph.node(value.node).op(), Op::ReadValue(op) if op.variable_id == variable_id);

@@ -23,8 +23,8 @@ const GROWTH: usize = 8;
 /// run.
 const FOLDED: usize = 1 << 28;
 
-/// Replaces steps whose outputs are the same in every run with constants of the plan. A step that fails or
-/// contradicts inference is kept, so that it fails in the run.
+/// If the outputs of a step are the same in every run, replaces the step with constants of the plan. A step
+/// that fails or contradicts inference is kept, so that it fails in the run.
 pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
     let stored = graph.ids().filter_map(|id| match graph.node(id).op() {

@@ -1,5 +1,5 @@
-//! Checks each kind of step, and that a wrong step is detected. For the latter, a session gets the plan for a
-//! graph that differs in one place.
+//! Checks each kind of step, and that a wrong step is detected. For a wrong step, a session gets the plan for
+//! a graph that differs in one place.
 
 use snick_ir::{infer, text};
 use snick_pass::Checker;

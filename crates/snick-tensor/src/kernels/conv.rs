@@ -75,7 +75,7 @@ enum Elements {
 }
 
 /// The ratios below compare the best of 25 alternating runs, with constant filters, on a busy two-core Xeon
-/// with AVX-512. They show the order of magnitude only.
+/// with AVX-512. They show only the order of magnitude.
 impl ConvAlgorithm {
     /// Up to this many windows, im2col gathers the windows of all images into one product. For 64 input and
     /// output channels and a 3x3 kernel, implicit GEMM takes 0.92 times as long as im2col with 9 windows,

@@ -67,7 +67,7 @@ fn body_edits(op: &SubGraph, at: usize) -> Vec<Vec<Edit>> {
     edits
 }
 
-/// Replaces each layer that has a single output with a constant of zeros.
+/// Replaces each single-output layer with a constant of zeros.
 fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
     let edit = |id: NodeId| {
         let [out] = body.node(id).outs() else { return None };

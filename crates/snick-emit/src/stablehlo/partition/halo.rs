@@ -1,7 +1,7 @@
 //! Slices along a sharded dim. Collective permutes move elements to the devices that hold them after the
 //! slice.
 //!
-//! If each device needs elements of its neighbours only, XLA performs one exchange per direction. In an
+//! If each device needs elements only from its neighbours, XLA performs one exchange per direction. In an
 //! exchange, all devices send the same number of elements: the largest number that any device needs.
 //! Otherwise, XLA groups pairs of devices into permutations. All pairs of a permutation send the same range,
 //! which is the union of the ranges that the pairs need.

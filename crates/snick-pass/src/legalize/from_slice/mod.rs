@@ -1,4 +1,4 @@
-//! Replaces primitives by ops that formats have: `slice` by Slice-8 or StridedSlice-1, and `bounds` by
+//! Replaces primitives with ops that formats have: `slice` with Slice-8 or StridedSlice-1, and `bounds` with
 //! arithmetic.
 
 mod arithmetic;

@@ -38,7 +38,7 @@ pub enum SliceAs {
     StridedSlice,
 }
 
-/// slice-to-ranges: replaces the `slice` primitive with ops with ranges.
+/// slice-to-ranges: replaces the `slice` primitive with ops that have ranges.
 pub fn ranges(slice_as: SliceAs) -> Rule {
     let apply: fn(&mut Patch) -> Result<RewriteResult, OpError> = match slice_as {
         SliceAs::Either => |cx| lower(cx, SliceAs::Either),

@@ -20,8 +20,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("ignore_index reduction"),
 ];
 
-/// The negative log likelihood of the target classes, weighted by class. Targets with the ignored class, if
-/// the node has one, do not count.
+/// The negative log likelihood of the target classes, weighted by class. If the node has an ignored class,
+/// targets of that class do not count.
 fn likelihood(b: &mut NodeBuilder, scores: Value) -> Result {
     let target = b.input(1)?;
     let mut target = b.convert(target, ElementType::I64)?;

@@ -78,8 +78,9 @@ pub(super) struct Winograd {
 
 impl Winograd {
     /// The number of products per filter and channel, counted in whole panels. `None` for groups, for windows
-    /// other than undilated 3x3, and for images so wide that a row of tiles exceeds a block. With 64 channels
-    /// and filters and 4 rows, Winograd takes 1.3 to 2.2 times as long as implicit GEMM for such images.
+    /// other than 3x3 with stride and dilation 1, and for images so wide that a row of tiles exceeds a block.
+    /// With 64 channels and filters and 4 rows, Winograd takes 1.3 to 2.2 times as long as implicit GEMM for
+    /// such images.
     pub fn products(shape: &ConvShape) -> Option<usize> {
         let [_, rows, columns] = shape.grid.axes;
         let is_supported = |axis: WindowAxis| axis.kernel == KERNEL && axis.stride == 1 && axis.dilation == 1;

@@ -1,12 +1,12 @@
 //! Chooses the algorithm of a matrix product.
 //!
 //! [`MatMulAlgorithm`] names all algorithms and [`MatMulAlgorithm::select`] chooses one. The choice depends
-//! on shapes, layouts and element types only. Whether an operand is constant affects packing, never the order
+//! only on shapes, layouts and element types. Whether an operand is constant affects packing, never the order
 //! of sums: a constant gives the same bits as an input with the same values.
 //!
 //! **Measurements.** "Takes 2 times as long" below is the time of an alternative divided by the time of the
 //! chosen algorithm, on an Intel Xeon (Sapphire Rapids) with AVX-512 VNNI. The ratios were taken on a busy
-//! two-core machine and show the order of magnitude only.
+//! two-core machine and show only the order of magnitude.
 
 use crate::kernels::gemm::{Factor, Matrix, panel_columns, tile_rows};
 use crate::kernels::sharing;

@@ -201,7 +201,7 @@ impl<'m> Suggester<'m> {
         exprs.flat_map(|expr| expr.symbols()).collect()
     }
 
-    /// Replaces input symbols that must be equal with one symbol.
+    /// Merges input symbols that must be equal into one symbol.
     pub(super) fn equated(&self, roots: &Roots) -> Change {
         let mut class: BTreeMap<SymbolId, SymbolId> = BTreeMap::new();
         let find = |class: &BTreeMap<SymbolId, SymbolId>, mut symbol: SymbolId| {

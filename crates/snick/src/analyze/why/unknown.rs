@@ -68,7 +68,7 @@ pub struct UnknownOrigin {
 pub struct Unknowns {
     /// The number of such sizes.
     pub dims: usize,
-    /// The origins, sorted by the number of sizes, largest first. Each size counts for one origin only.
+    /// The origins, sorted by the number of sizes, largest first. Each size counts for exactly one origin.
     pub origins: Vec<UnknownOrigin>,
     /// Input shapes that bound as many of the sizes as possible; `None` if no tested input shape bounds any.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use snick_tensor::kernels::{Coordinates, Nearest};
 use super::{Interpolate, Mode};
 use crate::ops::nn::scale::Scale;
 
-/// ONNX Runtime treats a coordinate as a tie if it is within this distance of one.
+/// ONNX Runtime treats a coordinate as a tie if its distance from a tie is at most this.
 const TIE: f32 = 1e-6;
 
 /// The new size of an axis, as far as it is known.
