@@ -59,8 +59,8 @@ pub(super) const COMBINED: &[TypeGap] =
 /// The operator does not support integers of 8 and 16 bits.
 pub(super) const SMALL_IN_I32: &[TypeGap] = &[(SMALL_INTEGERS, Some(I32)), NO_BOOLEANS];
 
-/// The operator supports signed integers of 32 and 64 bits. Sums and products of unsigned integers wrap like
-/// those of signed integers.
+/// The operator supports signed integers of 32 and 64 bits. In sums and products, unsigned integers wrap like
+/// signed integers.
 pub(super) const IN_SIGNED: &[TypeGap] =
     &[(SMALL_INTEGERS, Some(I32)), (LARGE_UNSIGNED, Some(I64)), NO_BOOLEANS];
 

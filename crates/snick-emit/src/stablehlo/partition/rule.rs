@@ -1,4 +1,4 @@
-//! The rules of operations: each states which dims of the operands correspond to which dims of the result. As
+//! The rule of an operation lists the dims of its operands and its result that correspond to each other. As
 //! in Shardy, corresponding dims form a factor and are sharded in the same way.
 
 use snick_ir::{AxisMap, FactorKind};
