@@ -47,13 +47,13 @@ impl<T: Serialize> Answer<T> {
 /// The answer of a verb that writes the model to `output`; `errors` are its inference errors.
 pub fn written(schema: &'static str, output: &Path, errors: &[Located]) -> String {
     #[derive(Serialize)]
-    struct Written {
+    struct OutputFile {
         /// The file or folder, as given.
         output: String,
         errors: Vec<LayerError>,
     }
     let errors = errors.iter().map(LayerError::of).collect();
-    Answer::new(schema, Written { output: output.display().to_string(), errors }).text()
+    Answer::new(schema, OutputFile { output: output.display().to_string(), errors }).text()
 }
 
 /// A value in JSON on one line.
