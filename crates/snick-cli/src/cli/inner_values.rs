@@ -12,6 +12,11 @@ use snick_tensor::Tensor;
 use super::compare::{Tolerance, compare};
 use super::console::Console;
 
+/// The names of the layers of a graph.
+pub fn layer_names(graph: &Graph) -> impl Iterator<Item = &str> {
+    graph.ids().map(|id| graph.node(id).name())
+}
+
 /// Whether a graph has a value with this name.
 pub fn has_value(graph: &Graph, name: &str) -> bool {
     find_value(graph, name).is_some()

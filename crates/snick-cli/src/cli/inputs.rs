@@ -112,8 +112,8 @@ impl InputOptions {
             Ok(_) => Ok(true),
             Err(_) if self.ignore_extra => Ok(false),
             Err(error) => {
-                let message = "pass --ignore-extra to ignore such arrays";
-                Err(Failure::usage(format!("{}: {error}; {message}", path.display())))
+                let message = "--ignore-extra ignores such arrays";
+                Err(Failure::usage(format!("{}: {error} ({message})", path.display())))
             }
         };
         npz::read(path, memory, is_input, |name, header| {

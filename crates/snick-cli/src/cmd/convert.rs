@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use snick::{Format, Model, PictureOptions};
-use snick_ir::Located;
+use snick_ir::{Located, did_you_mean};
 use snick_pass::states::State;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::inner_values::layer_names;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::stablehlo::StableHloArgs;
 use crate::cli::target::{TargetOptions, is_stdout};
@@ -73,8 +74,9 @@ impl Picture {
         }
         let graph = model.graph();
         match &self.around {
-            Some(layer) if !graph.ids().any(|id| graph.node(id).name() == layer) => {
-                Err(Failure::usage(format!("no layer is called {layer:?}; `snick infer` lists the layers")))
+            Some(layer) if !layer_names(graph).any(|name| name == layer) => {
+                let hint = did_you_mean(layer, layer_names(graph));
+                Err(Failure::usage(format!("--around {layer}: no such layer{hint}")))
             }
             _ => Ok(()),
         }

@@ -298,9 +298,17 @@ fn inner_values_are_written_and_compared() {
     assert!(folder.join("data.npy").exists());
     let two = run(&["--threads", "2", "--compare", "one.npz", "--rtol", "0", "--atol", "0"]);
     assert_eq!(two.status.code(), Some(0), "{}{}", text(&two.stdout), text(&two.stderr));
-    let missing = run(&["--dump", "nothing"]);
-    assert_eq!(missing.status.code(), Some(2));
-    assert!(text(&missing.stderr).contains("no such layer"));
+    for (args, message) in [
+        (&["--dump", "dat"][..], "error: --dump dat: no such layer; did you mean `data`?\n"),
+        (
+            &["--compare", "one.npz", "--only", "outt"],
+            "error: --only outt: the model has no such output; did you mean `out`?\n",
+        ),
+        (&["--compare", "on.npz"], "error: on.npz: no such file or folder; did you mean `one.npz`?\n"),
+    ] {
+        let missing = run(args);
+        assert_eq!((missing.status.code(), text(&missing.stderr).as_str()), (Some(2), message));
+    }
     let other = run(&["--seed", "7", "--compare", "one.npz"]);
     assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));
 }

@@ -12,9 +12,9 @@ fn pictures_show_what_is_asked_for() {
     assert_eq!(convert(&[&out, "--around", "resize", "--steps", "0"]).status.code(), Some(0));
     let one = std::fs::read_to_string(&out).unwrap();
     assert_eq!([&folded, &one].map(|picture| picture.matches("<rect").count()), [21, 1]);
-    let failed = convert(&[&out, "--around", "absent"]);
+    let failed = convert(&[&out, "--around", "resise"]);
     assert_eq!(failed.status.code(), Some(2));
-    assert!(text(&failed.stderr).contains("no layer is called \"absent\""));
+    assert_eq!(text(&failed.stderr), "error: --around resise: no such layer; did you mean `resize`?\n");
     let failed = convert(&[&folder.join("x.dot").display().to_string(), "--depth", "1"]);
     assert_eq!(failed.status.code(), Some(2));
     assert!(text(&failed.stderr).contains(".svg"));

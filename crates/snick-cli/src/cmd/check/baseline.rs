@@ -11,6 +11,7 @@ use snick_ir::text::Escaped;
 
 use super::CheckedModel;
 use crate::cli::console::Failure;
+use crate::cli::missing_file::cannot_read;
 
 /// The first line of the file.
 const HEADER: &str = "# snick check: known findings. Code, model and layer, separated by tabs.";
@@ -31,8 +32,8 @@ impl Baseline {
     }
 
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
-        let cannot = |error| Failure::usage(format!("cannot read the baseline {}: {error}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(cannot)?;
+        let text =
+            std::fs::read_to_string(file).map_err(|error| Failure::usage(cannot_read(file, &error)))?;
         if !text.starts_with("# snick check") {
             return Err(Failure::usage(format!("{}: not a baseline of `snick check`", file.display())));
         }

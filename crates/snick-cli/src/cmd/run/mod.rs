@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use snick::{Limits, Model, output_names};
+use snick_ir::did_you_mean;
 use snick_run::Session;
 use snick_tensor::Tensor;
 
@@ -20,7 +21,7 @@ use self::steps::{StepOptions, run_steps};
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::help;
-use crate::cli::inner_values::{InnerValues, dump_file, first_difference};
+use crate::cli::inner_values::{InnerValues, dump_file, first_difference, layer_names};
 use crate::cli::inputs::InputOptions;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -196,12 +197,14 @@ fn execute(
     let mut inner = InnerValues::default();
     for name in &options.dump {
         if !inner.request(graph, name) {
-            return Err(Failure::usage(format!("--dump {name}: no such layer")));
+            let hint = did_you_mean(name, layer_names(graph));
+            return Err(Failure::usage(format!("--dump {name}: no such layer{hint}")));
         }
     }
     let outputs: HashSet<&str> = graph.results().flat_map(|id| output_names(graph, id)).collect();
     if let Some(name) = options.only.iter().find(|name| !outputs.contains(name.as_str())) {
-        return Err(Failure::usage(format!("--only {name}: the model has no such output")));
+        let hint = did_you_mean(name, outputs.iter().copied());
+        return Err(Failure::usage(format!("--only {name}: the model has no such output{hint}")));
     }
     let mut unknown = Vec::new();
     let recorded = match &options.compare {
