@@ -1,8 +1,8 @@
 //! The command line. Each verb is a module in `cmd`. Results go to standard output, diagnostics to standard
 //! error.
 //!
-//! This crate is a library, so that other packages can include the command. The Python package does so, and
-//! also returns the [`documents`] of this crate.
+//! This crate is a library, so that other packages can include the command. The Python package includes it,
+//! and also returns the [`documents`] of this crate.
 
 mod cli;
 mod cmd;

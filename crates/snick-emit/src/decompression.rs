@@ -10,8 +10,8 @@ use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Graph, Op, OpError, Value};
 use snick_tensor::ElementType;
 
-/// Moves a conversion from half floats to a wider type before the layer that computes these half floats, if
-/// that layer computes or moves weights and has no other reader.
+/// If the result of a layer is converted from half floats to a wider type, converts the inputs of the layer
+/// instead. Applies only to a layer that computes or moves weights and has no other reader.
 pub(crate) const RULE: Rule = Rule::exact("decompress-in-wide-type", decompress).may_round_within(1e-5, 0.0);
 
 /// Maximum number of layers between a constant and the decompressed weights.

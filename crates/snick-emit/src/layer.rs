@@ -97,8 +97,8 @@ impl<'g> Layer<'g> {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_float())
     }
 
-    /// Whether the first input is of a signed integer type. Formats round the quotients of such integers
-    /// towards zero.
+    /// Whether the first input is of a signed integer type. The output formats round quotients of such
+    /// integers towards zero.
     pub(crate) fn is_signed_integer(&self) -> bool {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_signed() && !fact.element_type.is_float())
     }

@@ -1,4 +1,5 @@
-//! Bounds and exact quotients of the elements of floating-point tensors.
+//! Known facts about the elements of floating-point tensors: bounds, and the exact quotient if an element is
+//! a rounded quotient.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::{ElementType, Tensor};

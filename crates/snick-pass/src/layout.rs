@@ -11,8 +11,8 @@ pub(crate) fn is_view(op: &Op) -> bool {
     matches!(op, Op::Transpose(_) | Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_))
 }
 
-/// Whether moving a slice of `value` upstream brings it to a layer that computes less because of it. The
-/// slice must be the only reader of `value`.
+/// Whether a slice of `value`, when moved upstream, reaches a layer that then computes less. The slice must
+/// be the only reader of `value`.
 pub(crate) fn pays(patch: &Patch, mut value: Value) -> Result<bool, OpError> {
     for _ in 0..MAX_DEPTH {
         match patch.op_of(value) {

@@ -40,7 +40,7 @@ pub struct Report {
     pub errors: Vec<Located>,
     /// Replacements that failed the check and were not made.
     pub check_failures: Vec<CheckFailure>,
-    /// The number of replacements whose results before and after were compared and are equal.
+    /// The number of replacements whose old and new results were compared and are equal.
     pub checked: usize,
     /// The number of replacements that should have been checked but could not be compared: a layer has no
     /// implementation, a tensor would be too large, or a pass changed inputs or outputs.

@@ -116,8 +116,8 @@ impl<C: AnySlice> Selection<C> {
         patch.slice(data, sliced.map(|(axis, &slice)| (axis, slice)))
     }
 
-    /// Whether the matched slice, with this selection, has fewer elements than `dims`. For a static slice
-    /// this must hold for all sizes, for a dynamic slice for some.
+    /// Whether the matched slice, with this selection, has fewer elements than `dims`. A static slice must
+    /// have fewer elements for all sizes, a dynamic slice for some sizes.
     pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
         let kept = patch.dims(patch.output(0))?.unwrap_or_default();
         let symbols = patch.graph().symbols();

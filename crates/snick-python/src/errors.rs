@@ -1,4 +1,4 @@
-//! Converts errors of the facade to Python exceptions.
+//! Converts errors of the crate `snick` to Python exceptions.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

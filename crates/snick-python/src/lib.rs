@@ -1,4 +1,4 @@
-//! The Rust part of the Python package `snick`, which is based on the facade.
+//! The Rust part of the Python package `snick`, which wraps the crate `snick`.
 //!
 //! Users import `python/snick`, which has classes with documentation and types. This module, `snick._snick`,
 //! holds models and converts arrays. It returns numbers, strings and tuples (`_snick.pyi`).

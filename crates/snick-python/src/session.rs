@@ -82,8 +82,8 @@ pub fn run<'py>(
         let raised = interrupt.raised();
         raised.unwrap_or_else(|| errors::exception(py, Stage::Run, &error, Some(session.graph())))
     })?;
-    // If memory is limited, the outputs are copied. Otherwise, memory that a returned array keeps would count
-    // towards the limit of the next run.
+    // If memory is limited, the outputs are copied. Without a copy, a returned array would keep memory that
+    // counts towards the limit of the next run.
     named(py, session, outputs, limits.memory.is_none())
 }
 

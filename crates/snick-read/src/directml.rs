@@ -304,7 +304,8 @@ impl DescriptionBuilder {
 
     fn parameter(&mut self, operator: &Operator) {
         let tensor = &operator.input;
-        // Clamps negative sizes, because the checks of the operator report all invalid sizes.
+        // Clamps negative sizes instead of reporting them, because the checks of the operator report all
+        // invalid sizes.
         let dims = tensor.sizes.iter().map(|&size| DimSpec::Interval(Interval::exact(size.max(0))));
         let op = Parameter { element_type: tensor.element_type, shape: ShapeSpec::Dims(dims.collect()) };
         let value = self.layer(&tensor.name, op.into(), operator.json.loc(), &[]);

@@ -115,8 +115,9 @@ struct Builder<'s> {
     claims: Vec<Substitution>,
     /// For each slot that holds a value of the model: the value.
     values: Vec<Value>,
-    /// For each slot that holds no value of the model, but quantised codes, for example: the value that was
-    /// added to the graph for this slot, and the values of the model from which the added value is computed.
+    /// For each slot whose content is not a value of the model (quantised codes, for example): the value that
+    /// was added to the graph for this slot, and the values of the model from which the added value is
+    /// computed.
     made: HashMap<usize, (Value, Vec<Value>)>,
 }
 

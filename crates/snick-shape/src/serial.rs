@@ -311,7 +311,8 @@ impl From<SymbolIdData> for SymbolId {
     }
 }
 
-/// The number of all tables that were serialised without a number. They are treated as one table.
+/// The table id of symbols that were serialised without one. All such symbols are treated as symbols of one
+/// table.
 const UNNUMBERED: u32 = 0;
 
 #[derive(Serialize, Deserialize)]

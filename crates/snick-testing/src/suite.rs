@@ -184,7 +184,7 @@ impl Suite {
                     parsed.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
                 }
                 "--verify" => parsed.verify = true,
-                // Both denote the input, which always is the graph of the test.
+                // Both denote the input, which is always the graph of the test.
                 "-" | "%s" => {}
                 other => return Err(format!("unknown option `{other}`")),
             }

@@ -1,7 +1,7 @@
 //! The limits of the page. They are lower than on the command line, because a browser gives a page only a
 //! part of the memory.
 //!
-//! There is no time limit here. Instead, the page terminates its worker, which works even if a step never
+//! There is no time limit here. Instead, the page can terminate its worker at any time, even if a step never
 //! returns.
 
 use snick::Limits;

@@ -1,4 +1,4 @@
-//! Errors of the facade.
+//! Errors of this crate.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

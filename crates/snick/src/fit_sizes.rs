@@ -36,9 +36,10 @@ pub(crate) struct Demands {
 /// Which sizes to make larger than necessary, if the conditions allow it.
 #[derive(Copy, Clone)]
 pub(crate) enum Larger {
-    /// All sizes, by this number.
+    /// Make all sizes larger by this number.
     All(i64),
-    /// One size, by 1. The number is the position of its symbol, where symbols of outermost axes come last.
+    /// Make one size larger by 1. The number is the position of its symbol, where symbols of outermost axes
+    /// come last.
     One(usize),
 }
 

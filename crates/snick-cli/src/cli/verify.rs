@@ -55,9 +55,9 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The tolerance for rounding. `rtol` is relative to each element, because rounding errors accumulate over
-/// layers. [`is_close`] multiplies `atol` by the largest element of the output, because the error of a sum
-/// that cancels is large relative to its result.
+/// The tolerance for rounding. `rtol`, which is relative to each element, allows for rounding errors that
+/// accumulate over layers. [`is_close`] multiplies `atol` by the largest element of the output, because the
+/// error of a sum that cancels is large relative to its result.
 const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4, equal_nan: true };
 
 /// Number of rounds that always run if dims are dynamic. Further rounds run until every output has been
@@ -96,7 +96,7 @@ pub fn verify(
                 continue;
             }
         };
-        // The first sizes are always tried, because if no sizes fit, their error is shown.
+        // Always tries the first sizes: if no sizes fit, the error for the first sizes is reported.
         if !search.admits(before, &steps) && round > 0 {
             continue;
         }

@@ -102,7 +102,8 @@ pub struct Canonical {
     /// The cost of the model after lowering its slice-like layers, without other rewrites.
     lowered: Cost,
     verdict: Option<Verdict>,
-    /// The result of checking that a session of the canonical model computes the same values as its layers.
+    /// The result of comparing the steps of a session of the canonical model with the layers that they
+    /// replace.
     session: Option<SessionCheck>,
     errors: Vec<Located>,
 }
@@ -277,11 +278,11 @@ struct Summary<'s> {
     bytes_lowered: u64,
     /// The bytes sliced by the canonical form.
     bytes_after: u64,
-    /// The number of rewrites that were executed before and after.
+    /// The number of rewrites that were checked by executing the old and the new layers.
     checked: usize,
     /// The number of rewrites that could not be executed.
     unchecked: usize,
-    /// Reports of rewrites whose results differ; they are not applied.
+    /// Reports of rewrites that would change results. These rewrites are not applied.
     refuted: Vec<&'s str>,
     /// The slice-like layers that were not lowered.
     left: Vec<NotLowered<'s>>,

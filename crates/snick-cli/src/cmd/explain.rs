@@ -167,7 +167,7 @@ struct Explained {
     name: &'static str,
     /// `error`, `warning` or `note`.
     severity: &'static str,
-    /// Whether it is only checked if it is selected.
+    /// Whether the code is only checked if it is selected.
     on_demand: bool,
     /// What it means.
     meaning: &'static str,

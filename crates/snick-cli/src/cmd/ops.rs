@@ -200,7 +200,7 @@ struct Attribute {
     /// The first operation set with the attribute, if it is not the first of the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<u8>,
-    /// The first operation set without the attribute again.
+    /// The first operation set that no longer has the attribute.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<u8>,
     /// The description.

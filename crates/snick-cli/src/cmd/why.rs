@@ -73,7 +73,7 @@ pub fn of_unknown(model: &Model, format: OutputFormat, layout: Layout) -> String
     }
 }
 
-/// Adds a line for each symbol that the text mentions but does not list itself.
+/// Adds a line for each symbol that the text mentions but does not already list.
 fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>, layout: Layout) -> String {
     let symbols = model.symbols_in(&text);
     let others = symbols.iter().filter(|symbol| !listed.contains(symbol.name.as_str()));

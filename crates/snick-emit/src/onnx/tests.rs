@@ -276,7 +276,7 @@ fn outputs_keep_their_names() {
     assert_eq!(names("  %a = Result-1(%x)\n  %b = Result-1(%x)\n"), ["a", "b"]);
     // A value is returned twice.
     assert_eq!(names("  %y = ReLU-1(%x)\n  %a = Result-1(%y)\n  %b = Result-1(%y)\n"), ["a", "b"]);
-    // A constant is returned.
+    // The value of an output is a constant.
     assert_eq!(names("  %c = Const-1 f32[1] <1.0>\n  %y = Result-1(%c)\n  %z = Result-1(%x)\n"), ["y", "z"]);
 }
 

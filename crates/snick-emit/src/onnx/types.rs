@@ -18,7 +18,8 @@ const NO_BOOLEANS: TypeGap = (&[Boolean], None);
 /// f64 is not supported, and there is no wider type to compute it in.
 const NO_F64: TypeGap = (&[F64], None);
 
-/// ONNX only stores and converts small floats, and a Cast to such a type replaces infinity.
+/// ONNX can only store and convert 8-bit floats. By default, a Cast to such a type replaces infinity with the
+/// largest finite number.
 const NO_SMALL_FLOATS: TypeGap = (&[F8E4M3, F8E5M2], None);
 
 const INT4_IN_I32: TypeGap = (&[I4, U4], Some(I32));

@@ -87,8 +87,8 @@ fn slice(e: &mut Emitter, op: &Slice) -> Result {
     e.give(0, y)
 }
 
-/// The span of a slice of `len` elements: every `step`-th element beginning at `start`. For a negative
-/// `step`, the span still is in ascending order.
+/// The span of a slice of `len` elements: every `step`-th element beginning at `start`. The span is in
+/// ascending order even if `step` is negative.
 fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<AxisSpan, OpError> {
     let size = step.saturating_abs().max(1);
     let symbols = e.graph.symbols();

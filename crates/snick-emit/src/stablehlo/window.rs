@@ -60,8 +60,8 @@ pub(super) fn slide(
     Ok(e.folding("reduce_window", &[x, &start], attributes, Some(combine), x.ty.sized(dims)))
 }
 
-/// The window of a pooling layer. Its padding extends to the end of the last window. Also returns the padding
-/// at the end of each axis that the layer specifies, which may differ.
+/// The window of a pooling layer. Its padding extends to the end of the last window. Also returns, for each
+/// axis, the padding at the end that the layer itself specifies. The two may differ.
 fn of_pool(
     e: &Emitter,
     x: &Operand,

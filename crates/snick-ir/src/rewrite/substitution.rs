@@ -21,7 +21,7 @@ use crate::Value;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Substitution {
-    /// The rule or session step that made the claim.
+    /// The rule or session step that replaces `old` with `new`.
     pub by: &'static str,
     /// The value in the model.
     pub old: Value,

@@ -196,7 +196,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The operation type and set, and whether `opaque` marks the layer as not being the op of that name.
+    /// The operation type and set, and whether the word `opaque` marks the layer as opaque although an op has
+    /// this name.
     fn op_type(&mut self) -> Parsed<(String, Dialect, Version, bool)> {
         let word = |parser: &mut Self| {
             parser.lexer.expect("an operation type", |token| match token {

@@ -15,8 +15,8 @@ use super::sample::Sample;
 /// largest rounding error.
 const PERTURBED: u64 = 4;
 
-/// A safety factor for the noise. The errors of the old and the new value may have opposite signs, and a
-/// layer may round several times internally although its output is perturbed only once.
+/// A safety factor for the estimated rounding error. The errors of the old and the new value may have
+/// opposite signs, and a layer may round several times internally although its output is perturbed only once.
 const SAFETY: f64 = 8.0;
 
 /// The result of comparing a pair on a sample.
@@ -108,7 +108,8 @@ fn is_same(x: f64, y: f64) -> bool {
 }
 
 /// Describes the first difference between two tensors. Without a tolerance, the bits must be equal, except
-/// that all NaNs are considered equal. With a tolerance, elements may also differ by a multiple of the noise.
+/// that all NaNs are considered equal. With a tolerance, elements may also differ by a multiple of the
+/// rounding error that `noise` estimates.
 fn difference(
     want: &Tensor,
     got: &Tensor,

@@ -43,7 +43,7 @@ const MAX_WHOLE_ELEMENTS: usize = 1 << 26;
 /// are generated.
 const MAX_SUBSTITUTED_ELEMENTS: usize = 1 << 22;
 
-/// Checks rewrites by executing the layers before and after.
+/// Checks rewrites by executing the old and the new layers.
 #[derive(Clone, Debug)]
 pub struct Checker {
     seed: u64,
@@ -52,8 +52,8 @@ pub struct Checker {
     elements: usize,
 }
 
-/// The minimum number of samples on which a wide region must run so that it can overrule a failure of a near
-/// region.
+/// The minimum number of samples on which the layers of a region with [`Reach::Wide`] must run, so that the
+/// region can overrule a failure with [`Reach::Near`].
 const LEAST_OF_WIDE: usize = 6;
 
 /// The result of comparing all samples.
@@ -71,7 +71,7 @@ impl Checker {
         Self { seed, checked: 0, unchecked: 0, elements: 0 }
     }
 
-    /// The number of replacements whose results before and after were compared and are equal.
+    /// The number of replacements whose old and new results were compared and are equal.
     pub fn checked(&self) -> usize {
         self.checked
     }
@@ -81,8 +81,8 @@ impl Checker {
         self.unchecked
     }
 
-    /// Compares the pairs of a claim on all samples, and reports the first difference. After `most` computed
-    /// elements, the remaining samples are skipped.
+    /// Compares all pairs of old and new values on all samples, and reports the first difference. After
+    /// `most` computed elements, the remaining samples are skipped.
     fn try_samples(&mut self, claim: &Claim, reach: Reach, most: usize) -> Result<Verdict, String> {
         let Some(region) = Region::of(claim, reach) else { return Ok(Verdict::Unchecked) };
         let is_whole = matches!(reach, Reach::DownTo(_));
@@ -107,8 +107,8 @@ impl Checker {
             }
             computed += values.elements();
         }
-        // A wide region overrules the failure of a near one, so it must have run with several kinds of
-        // elements.
+        // If a wide region passes, it overrules a failure of the near region, so it must have run with
+        // several kinds of elements.
         let least = if reach == Reach::Wide { LEAST_OF_WIDE } else { 1 };
         let all = !compared.is_empty() && compared.iter().all(|&count| count >= least);
         Ok(if all { Verdict::Equal } else { Verdict::Unchecked })
@@ -121,7 +121,7 @@ impl Checker {
         }
     }
 
-    /// Compares a value that a session computes differently with the layers that it replaces.
+    /// Compares a value that a session computes by other means with the result of the original layers.
     ///
     /// # Errors
     /// A report of the difference, with an input that reproduces it.
@@ -167,9 +167,10 @@ impl Checker {
 
 impl Check for Checker {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // The inputs of a region are sampled independently although they may be related. A wide region has
-        // fewer such inputs. Therefore a failure of the near region does not count if enough samples of the
-        // wide region run without a difference.
+        // The inputs of a region are sampled independently although they may be related, so a difference may
+        // occur only for values that cannot occur together. A wide region has fewer related inputs.
+        // Therefore, a difference in the near region is ignored if enough samples of the wide region run
+        // without a difference.
         let claim = Claim::of(proposal);
         let verdict = match self.try_samples(&claim, Reach::Near, usize::MAX) {
             Ok(verdict) => verdict,

@@ -39,8 +39,8 @@ impl Region {
     /// The region of a claim. `None` if it would exceed [`MAX_NODES`]. For [`Reach::DownTo`], also `None` if
     /// a layer that cannot be executed here is read only by the old or only by the new layers.
     ///
-    /// The inputs of a region may depend on each other, or be related in ways that facts do not express. A
-    /// wider region has fewer such inputs.
+    /// The inputs of a region may depend on each other, or be related in ways that facts do not express. In a
+    /// wider region, fewer inputs are related.
     pub(super) fn of(claim: &Claim, reach: Reach) -> Option<Self> {
         let graph = claim.graph;
         let old: Vec<Value> = claim.pairs.iter().map(|pair| pair.old).collect();
@@ -103,8 +103,8 @@ impl Region {
                 todo.extend(graph.inputs(value.node).into_iter().flatten());
             }
         }
-        // The output of a layer that cannot be executed is unknown, so both the old and the new layers must
-        // read it.
+        // The output of a layer that cannot be executed is replaced with random elements. If only the old or
+        // only the new layers read these elements, the results of both sides cannot be compared.
         let sides = [old, new].map(|values| self::leaves(graph, &nodes, values));
         if sides[0].symmetric_difference(&sides[1]).any(|&leaf| is_unknown(graph, leaf)) {
             return None;

@@ -34,15 +34,15 @@ const RANDOM_OF_FEW: usize = 42;
 /// samples are generated.
 const FEW_ELEMENTS: usize = 4096;
 
-/// The number of extra samples to try if the layers fail on all others. Possibly, only a few inputs are
-/// valid.
+/// The number of extra samples to try if the layers fail on all other samples, because possibly only a few
+/// inputs are valid.
 const MORE: usize = 56;
 
 /// Random sizes exceed the smallest allowed value by at most this much.
 const SPREAD: u64 = 40;
 
-/// If the maximum of a size is at least [`SPREAD`] and at most this much above its minimum, the maximum is
-/// tried with all other sizes at their minimum.
+/// If the maximum of a size exceeds its minimum by at least [`SPREAD`] and at most this number, the maximum
+/// is tried with all other sizes at their minimum.
 const FURTHEST: u64 = 4096;
 
 /// Constants with more elements are regarded as weights. Smaller constants may be thresholds.
@@ -297,7 +297,7 @@ fn small_spread(symbols: usize) -> i64 {
 ///
 /// - misplaced elements: distinct elements
 /// - wrong sums: elements whose sums are exact
-/// - forgotten small terms: elements that are small or equal
+/// - forgotten small terms: elements that are small, or all equal
 /// - overflow: large integers
 /// - wrong comparisons: elements near thresholds
 #[derive(Copy, Clone, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Tests the layers and elements that a check uses, with rules that only certain layers or elements refute.
+//! Tests that a check executes the layers and generates the elements that are needed to refute certain wrong
+//! rules.
 
 use snick_ir::rewrite::{RewriteResult, Rule};
 use snick_tensor::{ElementType, SplitMix};

@@ -139,9 +139,9 @@ impl Joint {
 /// Value numbering: maps each node to the first node that computes the same values.
 #[derive(Default)]
 struct Numbering {
-    /// The first nodes and their inputs, by hash.
+    /// Each node that is the first to compute its values, with its inputs, by hash.
     seen: HashMap<u64, Vec<(NodeId, Inputs)>>,
-    /// For each node that is not the first, the first node with the same values.
+    /// For each node whose values an earlier node already computes, the first such node.
     first: HashMap<NodeId, NodeId>,
 }
 

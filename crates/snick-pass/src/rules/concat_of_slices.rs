@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule::exact("concat-of-slices", apply);
 
 /// Consecutive inputs of a Concat that together form one slice of a tensor.
 struct Piece {
-    /// The input, if the piece consists of a single one.
+    /// The input of the Concat, if the piece consists of a single input.
     input: Option<Value>,
     source: Value,
     /// The slice on all axes except the concatenation axis.

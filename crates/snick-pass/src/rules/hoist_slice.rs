@@ -32,7 +32,7 @@ pub(crate) const MATMUL: Rule =
     Rule::exact("hoist-slice-matmul", |patch| hoist(patch, |op| matches!(op, Op::MatMul(_)), true))
         .may_round_within(1e-5, 0.0);
 
-/// Moves a slice above a Transpose, towards a layer that it makes cheaper.
+/// Moves a slice above a Transpose, towards a layer that the slice makes cheaper.
 pub(crate) const TRANSPOSE: Rule =
     Rule::exact("hoist-slice-transpose", |patch| hoist(patch, |op| matches!(op, Op::Transpose(_)), false));
 

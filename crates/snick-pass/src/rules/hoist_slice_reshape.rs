@@ -11,8 +11,8 @@ use snick_shape::{AxisSlice, SymExpr};
 use crate::layout::pays;
 use crate::selection::{AnySlice, Selection};
 
-/// Moves a slice above a Reshape, Squeeze or Unsqueeze without other readers, if this brings it closer to a
-/// layer that it makes cheaper.
+/// Moves a slice above a Reshape, Squeeze or Unsqueeze without other readers, if this brings the slice closer
+/// to a layer that it makes cheaper.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

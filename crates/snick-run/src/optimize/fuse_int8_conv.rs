@@ -115,8 +115,8 @@ struct Search<'a> {
     constants: ConstantValues<'a>,
     /// For each slot: the step that reads it, if there is exactly one.
     reader: Vec<Option<usize>>,
-    /// The quantizers of those FakeQuantizes for which there is a [`Quantizer`], and of the MaxPools of their
-    /// outputs.
+    /// The quantizer of each FakeQuantize that a [`Quantizer`] can represent, and of each MaxPool that reads
+    /// the output of such a FakeQuantize.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
     /// The number of readers of each slot.
     counts: Vec<usize>,

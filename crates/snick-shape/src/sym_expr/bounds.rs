@@ -150,7 +150,8 @@ impl<'a> Bounds<'a> {
         Some(interval.mul(Interval::exact(scale)))
     }
 
-    /// The interval after replacing the first minimum, maximum or division.
+    /// Computes the interval of the sum from simpler sums. Replaces the first minimum or maximum with each of
+    /// its operands; if there is none, multiplies the sum by the divisor of the first division.
     fn replaced(&self, sum: &Sum) -> Option<Interval> {
         let extremum = sum
             .terms

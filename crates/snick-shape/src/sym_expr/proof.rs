@@ -22,7 +22,8 @@ pub(crate) fn is_nonnegative(symbols: &Symbols, sum: &Sum) -> bool {
 struct Proof<'a> {
     symbols: &'a Symbols,
     steps_left: u32,
-    /// Sums that could not be proved. Replacements in a different order often lead to the same sums again.
+    /// Sums that could not be proved to be at least 0. Replacing terms with their bounds in a different order
+    /// often leads to the same sums again.
     failed: Vec<Sum>,
 }
 
@@ -44,7 +45,7 @@ impl Proof<'_> {
         is_proved
     }
 
-    /// Proves `c * a * b * …` if no factor can be negative.
+    /// Proves that a product `c * a * b * …` is at least 0, by proving that no factor can be negative.
     fn by_factors(&mut self, sum: &Sum) -> bool {
         let Some(product) = Product::of(sum) else { return false };
         let negative = product.coefficient < 0;

@@ -46,8 +46,8 @@ enum ConvAlgorithm {
     DepthwisePlanes,
     /// Winograd F(2x2, 3x3): 16 multiplications for four windows instead of 36.
     Winograd,
-    /// Implicit GEMM for one region of windows at a time, in which the same taps read the image and all other
-    /// taps read padding. Skips products with padding.
+    /// Implicit GEMM for one region of the output at a time. In all windows of a region, the same taps read
+    /// the image and all other taps read padding. Skips products with padding.
     ValidRegions,
     /// A matrix product whose right operand consists of overlapping runs of phase planes.
     ImplicitGemm,

@@ -251,8 +251,8 @@ mod tests {
         );
     }
 
-    /// Midpoints between two levels with the runtime's results, which are usually neither the nearest nor the
-    /// even level.
+    /// Midpoints between two levels, with the results of the runtime. Float arithmetic decides whether a
+    /// midpoint is rounded up or down, not a rule such as half to even.
     #[test]
     fn ties_between_levels_depend_on_scale_and_shift() {
         let x = [-0.430_99, -0.146_843_34, 0.279_376_66, 0.847_669_96];

@@ -244,8 +244,8 @@ fn copy_row<I: Instructions, const N: usize>(
                 *to = *unit;
             }
         }
-        // Copies in pairs, which the compiler reads as vectors. At the end of the data, the last element may
-        // lack a pair.
+        // Copies the first element of each pair, which the compiler can vectorise. At the end of the data,
+        // the last pair may be incomplete.
         2 => match source.get(at..at + 2 * row.len()) {
             Some(pairs) => copy_even::<I, N>(pairs, row),
             None => {

@@ -66,7 +66,7 @@ fn the_least_set_of_sizes_is_named_and_was_tried() {
             "axis 0 of input `z` has no upper bound, so axis 1 of output `rb` has none"
         ]
     );
-    // Nothing is inferred behind an error, so nothing else is reported.
+    // Layers after an error are not inferred, so nothing else is reported.
     let failed = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%w = Parameter-1 {element_type: f32, shape: \"5,4\"}\n\
          %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%at = NonZero-3(%p) {output_type: i64}\n\

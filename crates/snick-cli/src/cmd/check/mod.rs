@@ -38,7 +38,7 @@ pub struct Options {
     /// Models, or folders to search for models
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Check only these codes, such as S020; S03 selects all that start with it, S all; names also work
+    /// Check only these codes, such as S020, or all codes with a prefix, such as S03 or S; names also work
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     select: Vec<String>,
     /// Skip these codes

@@ -71,7 +71,8 @@ struct Report<'r> {
 struct Row<'l> {
     side: usize,
     layer: &'l LayerRef,
-    /// The layer with its body, and possibly its type and shape, escaped.
+    /// The operation and name of the layer, the body that contains it, and possibly its type and shape;
+    /// escaped.
     cell: String,
 }
 

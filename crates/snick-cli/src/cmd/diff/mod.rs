@@ -97,7 +97,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
 }
 
-/// All differences between two inferred models, which the text calls by `names`.
+/// All differences between two inferred models. `names` are the names of the models in the text.
 pub fn between(
     [a, b]: [&Model; 2],
     names: &[String; 2],

@@ -94,7 +94,7 @@ pub(super) fn run(
                 continue;
             }
         };
-        // The first sizes are always tried, because if no sizes fit, their error is shown.
+        // Always tries the first sizes: if no sizes fit, the error for the first sizes is reported.
         if !search.admits(graph, &inputs) && found.is_some() {
             continue;
         }

@@ -162,7 +162,8 @@ fn port(graph: &Graph, id: NodeId, declarations: &mut Declarations) -> Port {
     Port { layer, public_name, kind: kind.unwrap_or_default() }
 }
 
-/// The number of sizes of these layers without an upper bound; an unknown rank counts as one.
+/// The number of sizes without an upper bound in the outputs of these layers. An output of unknown rank
+/// counts as one size.
 fn unbounded(graph: &Graph, layers: impl Iterator<Item = NodeId>) -> usize {
     let of = |id: NodeId| {
         let unranked = graph.node(id).outs().iter().filter(|out| out.fact.shape.rank().is_none()).count();

@@ -77,8 +77,8 @@ impl Section {
 /// Writes the head and the sections. Unless `is_whole`, the items of all sections are cut to the same number
 /// of lines, the largest with which the total does not exceed [`MAX_LINES`].
 ///
-/// The last section depends on the text above it, so `last` creates it afterwards. Lines are reserved for
-/// `reserved`, which is the last section for the uncut text.
+/// The last section depends on the text above it, so `last` creates it afterwards. `reserved` is the last
+/// section for a text without cuts; its lines count towards the total.
 pub(super) fn render(
     head: String,
     mut sections: Vec<Section>,

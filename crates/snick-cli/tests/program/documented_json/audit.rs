@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::page::{Kind, Table};
 
-/// What the answers so far have shown about the tables.
+/// The results of comparing all answers so far with the tables.
 pub struct Audit<'p> {
     tables: &'p [Table],
     printed: HashSet<Row<'p>>,
     omitted: HashSet<Row<'p>>,
-    /// The values of members with listed values.
+    /// For members whose type lists the allowed strings: the strings that occurred in answers.
     values: HashSet<(Row<'p>, String)>,
     problems: BTreeSet<String>,
 }
@@ -19,7 +19,8 @@ pub struct Audit<'p> {
 /// A member of a table: the anchor and the path.
 type Row<'p> = (&'p str, &'p str);
 
-/// An object of an answer: a table, and the path of the object in this table.
+/// The place where the page describes an object of an answer: the table, and the path of the object in this
+/// table.
 #[derive(Clone)]
 struct Place<'p> {
     table: &'p Table,
@@ -51,7 +52,8 @@ impl<'p> Audit<'p> {
         }
     }
 
-    /// Compares an answer with the table of its schema and, if it is one of several models, with theirs.
+    /// Compares an answer with the table of its schema. The answer for one of several models may also contain
+    /// the members that the page lists for such answers.
     pub fn answer(&mut self, answer: &Value) {
         let Some(members) = answer.as_object() else { panic!("not an object: {answer}") };
         let schema = members.get("schema").and_then(Value::as_str);
@@ -136,8 +138,8 @@ impl<'p> Audit<'p> {
         self.problems.insert(format!("{}: `{path}` {what}", place.table.anchor));
     }
 
-    /// The problems found, and what is listed but did not occur. Optional members in `always_printed`, each given
-    /// by anchor and path, need not be omitted in any answer.
+    /// The problems found, including members and values that are listed but did not occur. Optional members
+    /// in `always_printed`, each given by anchor and path, need not be omitted in any answer.
     pub fn finish(mut self, always_printed: &[[&str; 2]]) -> Vec<String> {
         for table in self.tables {
             for member in &table.members {

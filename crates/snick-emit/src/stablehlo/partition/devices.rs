@@ -1,14 +1,14 @@
-//! The mesh as the partitioner sees it. The size of each axis is factored into primes, and each prime factor
-//! is a part of the axis. A dim can be sharded over any subset of these parts.
+//! The mesh as the partitioner sees it. Each mesh axis is split into sub-axes of prime size, called `parts`
+//! in the code. A dim can be sharded over any subset of these sub-axes.
 
 use crate::stablehlo::mesh::Mesh;
 
-/// For each dim of a value, the parts of mesh axes over which it is sharded, outermost first.
+/// For each dim of a value, the sub-axes over which the dim is sharded, outermost first.
 pub(super) type Spread = Vec<Vec<usize>>;
 
-/// The parts of all axes.
+/// The sub-axes of all mesh axes.
 pub(super) struct Devices {
-    /// The axis and the size of each part.
+    /// The mesh axis and the size of each sub-axis.
     parts: Vec<(usize, usize)>,
     names: Vec<String>,
 }
@@ -22,7 +22,7 @@ impl Devices {
         Self { parts, names: mesh.axes().iter().map(|(name, _)| name.clone()).collect() }
     }
 
-    /// The product of the sizes of these parts, that is, the number of shards of a dim sharded over them.
+    /// The product of the sizes of these sub-axes, that is, the number of shards of a dim sharded over them.
     pub(super) fn count(&self, parts: &[usize]) -> usize {
         parts
             .iter()
@@ -30,7 +30,7 @@ impl Devices {
             .fold(1, |all, (_, size)| all.saturating_mul(*size))
     }
 
-    /// All parts of an axis.
+    /// All sub-axes of the mesh axis with this name.
     pub(super) fn parts_of(&self, name: &str) -> Vec<usize> {
         let axis = self.names.iter().position(|own| own == name);
         (0..self.parts.len()).filter(|&part| Some(self.parts[part].0) == axis).collect()
@@ -44,8 +44,9 @@ impl Devices {
         dims.iter().enumerate().map(local).fold(1, usize::saturating_mul)
     }
 
-    /// The sharding without partially used axes. Arguments and results cannot be sharded over a part of an
-    /// axis.
+    /// The sharding over whole mesh axes only. In each dim, drops the first sub-axis that belongs to a
+    /// partially used mesh axis, and all sub-axes after it. Arguments and results cannot be sharded over a
+    /// part of a mesh axis.
     pub(super) fn whole_axes(&self, spread: &Spread) -> Spread {
         let of_dim = |parts: &Vec<usize>| {
             let count = |axis: usize, among: &mut dyn Iterator<Item = usize>| {

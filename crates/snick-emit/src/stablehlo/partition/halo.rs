@@ -11,7 +11,7 @@ use std::ops::Range;
 /// A slice along a sharded dim.
 pub(super) struct Slice {
     pub(super) devices: usize,
-    /// The numbers of elements per device before (`from`) and after (`to`) the slice.
+    /// The number of elements per device of the operand (`from`) and of the result (`to`).
     pub(super) from: usize,
     pub(super) to: usize,
     /// The index of the first element of the slice.

@@ -43,7 +43,7 @@ pub enum Collective {
     AllReduce,
     /// All devices get all shards.
     AllGather,
-    /// Each device gets a part of every other shard.
+    /// Each device gets a piece of the shard of every other device.
     AllToAll,
     /// Each device sends to at most one other device.
     CollectivePermute,

@@ -1,9 +1,9 @@
 //! Shards the values that have no sharding yet. Like Shardy, propagates shardings from operands to results
 //! and back, first through operations that do not change elements.
 //!
-//! Shardings propagate through the factors of an operation. A factor gets the parts of mesh axes on which all
-//! tensors with this factor agree, except parts that another factor of the same tensor uses. This is repeated
-//! in both directions until nothing changes.
+//! Shardings propagate through the factors of an operation. A factor is sharded over the sub-axes of the mesh
+//! on which all tensors with this factor agree, except sub-axes that shard another factor of the same tensor.
+//! Propagation continues until no sharding changes.
 
 use std::collections::BTreeSet;
 
@@ -33,17 +33,17 @@ pub(super) struct Shape {
 
 /// The sharding of a tensor in terms of an operation's factors.
 pub(super) struct Projected {
-    /// The parts that shard each factor.
+    /// For each factor, the sub-axes over which it is sharded.
     pub(super) parts: Vec<Vec<usize>>,
-    /// The parts that do not divide any factor.
+    /// The remaining sub-axes, which could not be assigned to a factor.
     pub(super) rest: Vec<usize>,
-    /// For each factor, whether it cannot take more parts, because the next part of the dim does not divide
-    /// the factor.
+    /// For each factor, whether it cannot be sharded further, because the size of the next sub-axis of the
+    /// dim does not divide the remaining size of the factor.
     cut: Vec<bool>,
 }
 
-/// Assigns the parts of each dim to the factors of this dim, outermost first, as long as they divide the
-/// factors.
+/// Assigns the sub-axes of each dim to the factors of this dim, outermost first. A factor takes sub-axes as
+/// long as their product divides its size; the innermost factor takes all that are left.
 pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &Devices) -> Projected {
     let count = shape.rule.factors.len();
     let mut projected =
@@ -70,8 +70,8 @@ pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &D
     projected
 }
 
-/// The sharding of a tensor, given the parts of its factors. A dim cannot be sharded beyond its first factor
-/// that is not fully sharded.
+/// The sharding of a tensor, given the sub-axes over which each factor is sharded. A dim cannot be sharded
+/// beyond its first factor that is not fully sharded.
 pub(super) fn joined(shape: &Shape, tensor: usize, parts: &[Vec<usize>], devices: &Devices) -> Spread {
     let of_dim = |factors: &Vec<usize>| {
         let mut all = Vec::new();
@@ -192,8 +192,8 @@ impl Placement<'_> {
 }
 
 /// The direction of propagation in a round. Round 0 covers reshapes, transposes, element-wise operations and
-/// dynamic slices (forward only). Round 1 adds broadcasts (backward only) and factors that are passed through
-/// or looked up. Round 2 covers all factors.
+/// dynamic slices (forward only). Round 1 adds broadcasts (backward only) and all factors of the kinds
+/// `PassThrough` and `Lookup`. Round 2 covers all factors.
 fn direction(op: &OpKind, factor: FactorKind, round: usize) -> Direction {
     let passes = factor == FactorKind::PassThrough || factor == FactorKind::Lookup;
     match op {
@@ -206,8 +206,8 @@ fn direction(op: &OpKind, factor: FactorKind, round: usize) -> Direction {
     }
 }
 
-/// The parts on which all tensors with a factor agree. Only tensors on the side from which shardings
-/// propagate are considered.
+/// The sub-axes on which all tensors with a factor agree. Tensors on the side that shardings propagate to
+/// contribute no sub-axes, but a conflict with their sharding limits the result.
 fn agree(
     shape: &Shape,
     factor: usize,

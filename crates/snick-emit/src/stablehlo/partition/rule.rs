@@ -49,8 +49,8 @@ fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<Ax
     }
 }
 
-/// Maps dim `from` of operand 0 to dim `to` of the result. The result dim may be a part of the operand dim,
-/// at an unknown position.
+/// Maps dim `from` of operand 0 to dim `to` of the result. If the sizes differ, the result dim is a part of
+/// the operand dim at an unknown position, so elements may move between devices.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));

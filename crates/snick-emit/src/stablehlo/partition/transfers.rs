@@ -97,8 +97,8 @@ fn of_operation(
     Ok(steps)
 }
 
-/// For each factor, the parts over which the computation is sharded. These are the parts of the result, or
-/// the parts of the operands for a factor that the operation sums over.
+/// For each factor, the mesh sub-axes over which the computation is sharded. They come from the sharding of
+/// the result or, for a factor of kind `Reduction` or `Lookup`, from the operand with the most sub-axes.
 fn computed_as(
     placement: &Placement,
     shape: &Shape,
@@ -167,7 +167,7 @@ fn is_sliced(placement: &Placement, shape: &Shape, values: &[usize], factor: usi
         .all(|&(_, dim)| placement.spreads[x].get(dim) == placement.spreads[y].get(dim))
 }
 
-/// The permutations for a slice along a sharded dim.
+/// The collective permutes for a slice along a sharded dim.
 fn sliced(
     placement: &Placement,
     at: usize,
@@ -231,7 +231,7 @@ pub(super) fn local_bytes(program: &Program, value: usize, spread: &Spread, devi
     program.bytes_of(value, devices.elements(&program.dims[value], spread))
 }
 
-/// The step that reshards a value; `None` if it is only sharded further, which needs no transfer.
+/// The step that reshards a value; `None` if the value is only sharded further, which needs no transfer.
 fn transition(
     program: &Program,
     value: usize,
@@ -257,6 +257,7 @@ fn transition(
     if lost.iter().any(|part| gained.contains(part)) {
         return Err("its operand is placed in another way, by more than one step".into());
     }
-    // Additional parts are applied first, so that less has to be gathered.
+    // If `want` has additional sub-axes, the value is first sharded over them, so that less has to be
+    // gathered.
     Ok(Some((Collective::AllGather, group as usize, sent(want))))
 }

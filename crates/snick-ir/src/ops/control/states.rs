@@ -196,8 +196,8 @@ impl State {
         }
     }
 
-    /// The fact of the state after the loop: `after`, or `initial` if there are no iterations. Both are in
-    /// the symbols of the outer graph.
+    /// The fact of the state after the loop: `after`, or `initial` if there are no iterations. Both facts are
+    /// expressed in symbols of the outer graph.
     pub(super) fn or_initial(&self, after: &Fact, initial: &Fact, cx: &mut Infer) -> Fact {
         let either = join(after, initial, cx);
         // These expressions hold for any number of iterations, including zero.

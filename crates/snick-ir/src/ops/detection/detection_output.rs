@@ -224,7 +224,7 @@ impl DetectionOutput {
     }
 }
 
-/// A number derived from several dims.
+/// A number that can be derived from each of several dims, which must all agree on it.
 #[derive(Default)]
 struct Common(Option<SymExpr>);
 

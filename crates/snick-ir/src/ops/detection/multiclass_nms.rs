@@ -103,7 +103,7 @@ struct Run {
     index_shift: usize,
 }
 
-/// The runs of each image, if all classes share the boxes of the image.
+/// For each image, the [`Run`] of each class, if all classes share the boxes of the image.
 fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpError> {
     let [images, classes, count] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[images, count, 4])?;
@@ -119,7 +119,8 @@ fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpErro
     Ok((0..images).map(|image| (0..classes).map(|class| run(image, class)).collect()).collect())
 }
 
-/// The runs of each image, if each class has its own boxes; `boxes` concatenates the boxes of all images.
+/// For each image, the [`Run`] of each class, if each class has its own boxes; `boxes` concatenates the boxes
+/// of all images.
 fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<Run>>, OpError> {
     let [classes, all] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[classes, all, 4])?;

@@ -50,7 +50,8 @@ impl Scale {
         self.0 == 1.0 || (last - sizes.lo() <= 1 << 20 && (sizes.lo().max(0)..=last).all(is_same))
     }
 
-    /// The scaled dim in Interpolate: an expression if the scale is an integer or the inverse of one.
+    /// The scaled dim in Interpolate: an expression if the scale is an integer or the reciprocal of an
+    /// integer.
     pub fn of_dim(self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
         let interval = cx.interval(dim);
         let last = if interval.has_upper() { interval.hi() } else { OPEN.max(interval.lo()) };

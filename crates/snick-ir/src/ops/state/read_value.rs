@@ -31,8 +31,8 @@ impl InferOp for ReadValue {
 }
 
 impl ReadValue {
-    /// The fact of every value of the variable. A type or shape that is not declared is inferred from the
-    /// initial value and the assumed assignments; it is unknown without assumptions.
+    /// A fact that holds for every value of the variable. A type or shape that is not declared is inferred
+    /// from the initial value and the assumed assignments; it is unknown without assumptions.
     pub(crate) fn infer_values(&self, cx: &mut Infer, assumed: Option<&Assumed>) -> Result<Facts, OpError> {
         let init = cx.optional(0);
         if let Some(init) = init.filter(|_| cx.is_of_first_run()) {

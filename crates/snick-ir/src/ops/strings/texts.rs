@@ -152,8 +152,8 @@ pub(crate) fn text_facts(cx: &mut Infer, shape: &Shape) -> [Fact; 3] {
     [begins, ends, data_fact(cx, ElementType::U8)]
 }
 
-/// The fact of the output that passes on the optional input `i`, which marks texts to leave unchanged. `None`
-/// if the input is missing.
+/// The fact of the output that forwards the optional input `i`. This input marks the texts to leave
+/// unchanged. `None` if the input is missing.
 pub(crate) fn skips_fact(cx: &mut Infer, i: usize, texts: &Shape) -> Result<Option<Fact>, OpError> {
     if cx.optional(i).is_none() {
         return Ok(None);

@@ -37,7 +37,7 @@ fn pad(p: &mut Patch) -> Result<RewriteResult> {
 
 /// The `count` elements to add at one end of an axis, as a slice of `x`.
 fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind: bool) -> Result<Value> {
-    // Reflection skips the edge element, the symmetric mode repeats it.
+    // Reflection skips the edge element, and the symmetric mode repeats it.
     let skip = i64::from(mode == PadMode::Reflect);
     if known_size(p, x, usize::try_from(axis).unwrap_or(usize::MAX))?.is_none() {
         return gathered(p, x, axis, count, mode, behind);

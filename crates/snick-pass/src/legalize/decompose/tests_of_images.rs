@@ -56,7 +56,8 @@ fn coordinates_of_sizes_known_only_at_run_time() {
         );
         decomposes("decompose-interpolate", &[(element_type, "2,3..9,2..7")], &layers);
     };
-    // In these cases, some sizes do not change. 0.3 avoids ties, and 1.3 keeps three elements.
+    // In these cases, some sizes do not change. A scale of 0.3 avoids ties, and a scale of 1.3 does not
+    // change an axis of three elements.
     for by in [("sizes", "6, 4"), ("sizes", "2, 9"), ("scales", "0.3, 1.3"), ("scales", "2.0, 0.7")] {
         for coordinates in
             ["half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners"]

@@ -88,7 +88,7 @@ impl OpRange {
             let len = |size: i64| AxisSlice::clamp(size, start, stop, step).map_or(0, |(_, len)| len);
             let (of_least, of_largest) = (len(sizes.lo()), len(sizes.hi()));
             let is_endless = !sizes.has_upper() && of_largest > i64::from(i32::MAX);
-            // If the larger size results in fewer elements, the runtime infers nothing.
+            // If the larger size results in fewer elements, the runtime leaves the length unknown.
             return of_least > of_largest
                 || (of_least <= lens.lo() && (is_endless || lens.hi() <= of_largest));
         }

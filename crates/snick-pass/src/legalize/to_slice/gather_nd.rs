@@ -1,4 +1,4 @@
-//! GatherND: a slice if its index tuples are evenly spaced along one axis and otherwise equal.
+//! GatherND: a slice if its index tuples are evenly spaced along one axis and equal along all others.
 
 use smallvec::SmallVec;
 use snick_ir::OpError;

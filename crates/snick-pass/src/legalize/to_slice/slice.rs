@@ -1,4 +1,4 @@
-//! Slice-8: a slice with its ranges.
+//! Slice-8: a slice with the same ranges.
 
 use snick_ir::OpError;
 use snick_ir::ops::slice::slice8::SliceRanges;

@@ -1,4 +1,5 @@
-//! StridedSlice: a slice with the ranges of its plan, followed by a Squeeze and an Unsqueeze.
+//! StridedSlice: resolves the masks to a range for each axis. The result is a slice, a Squeeze and an
+//! Unsqueeze.
 
 use snick_ir::OpError;
 use snick_ir::ops::StridedSlice;

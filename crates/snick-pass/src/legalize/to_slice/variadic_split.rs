@@ -39,7 +39,7 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
     let rest = lengths.iter().position(|&len| len == -1);
     let used = cx.used_outputs();
     let is_used = |port: usize| used.get(port).is_some_and(|&is_used| is_used);
-    // The size of the axis minus `taken`. For a dynamic axis and a part without readers, a placeholder of 0,
+    // The size of the axis minus `taken`. If the axis is dynamic and no layer reads the part, uses 0 instead,
     // because the size is not needed.
     let left = |cx: &mut Patch, port: usize, taken: i64| match is_used(port) || dim.as_const().is_some() {
         true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),

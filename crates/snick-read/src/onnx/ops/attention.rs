@@ -97,7 +97,7 @@ impl Scores {
     }
 }
 
-/// The softmax of the scores together with the sink, without the column of the sink.
+/// Appends the sink to the scores as a column, computes the softmax, and drops this column.
 fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     let element_type = b.element_type(scores)?;
     let sink = b.convert(sink, element_type)?;
@@ -166,12 +166,12 @@ impl Window {
     }
 }
 
-/// Adds minus infinity to the scores of hidden keys.
+/// Adds minus infinity to the scores of masked keys.
 pub(super) fn masked(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     lowered(b, bias, seen, f64::NEG_INFINITY, real)
 }
 
-/// Adds `low` to the scores of hidden keys.
+/// Adds `low` to the scores of masked keys.
 pub(super) fn lowered(
     b: &mut NodeBuilder,
     bias: Option<Value>,

@@ -80,7 +80,7 @@ struct Depth {
     has_partial_sums: bool,
 }
 
-/// Runs that are multiplied in one pass over a tile and a panel.
+/// Consecutive `runs` of a [`Depth`]. One pass over a tile and a panel multiplies all of them.
 #[derive(Clone)]
 pub(super) struct DepthBlock {
     runs: Range<usize>,

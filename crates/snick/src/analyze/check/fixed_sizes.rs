@@ -21,7 +21,7 @@ pub(super) struct FixedSize {
     pub(super) places: Vec<(NodeId, usize)>,
     /// The range of sizes that the input declares.
     pub(super) declared: Interval,
-    /// The part of `declared` in which the size is fixed.
+    /// The range of sizes to which the condition of the layer applies. Excludes 0 if `unless_empty`.
     pub(super) within: Interval,
     /// The only size with which the model runs; `None` if a product of several sizes is fixed.
     pub(super) value: Option<i64>,

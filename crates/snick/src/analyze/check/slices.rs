@@ -44,8 +44,8 @@ static NO_OP_SLICE: CheckCode = CheckCode {
 
 static DEAD_MASK: CheckCode = CheckCode {
     code: Code::DeadMask,
-    meaning: "In a StridedSlice, a mask has bits for entries that begin and end do not have, or bits that \
-              another mask overrides.",
+    meaning: "A mask of a StridedSlice has bits beyond the length of the inputs `begin` and `end`, or bits \
+              that another mask overrides.",
     reason: "The bits have no effect. For each entry, ellipsis_mask overrides all other masks, new_axis_mask \
              overrides shrink, begin and end, and shrink_axis_mask overrides begin and end.",
     remedy: "clear the bits, or find out which mask was intended",

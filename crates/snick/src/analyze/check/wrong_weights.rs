@@ -164,7 +164,7 @@ impl Magnitudes {
         match self.bits {
             8 => self.all >= 64 && is_many(self.huge) && is_many(self.tiny) && self.exponents.len() >= 40,
             // In f16, real weights often mix small numbers with a few large ones, so small exponents are no
-            // evidence. NaN is, because real weights hardly contain any.
+            // evidence. NaNs are evidence, because real weights hardly contain any.
             _ => {
                 self.all >= 256
                     && is_many(self.huge)

@@ -6,7 +6,8 @@ use snick_shape::SymExpr;
 
 use super::ledger::Ledger;
 
-/// A convolution with at most this many windows gathers a few of them at a time. This memory is not counted.
+/// A convolution with at most this many windows gathers a few of them at a time. The memory for the gathered
+/// windows is not counted.
 const FEW_WINDOWS: i64 = 8;
 
 /// With at most this many filters per channel, a depthwise convolution processes one channel at a time, and

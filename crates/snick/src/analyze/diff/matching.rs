@@ -209,7 +209,7 @@ impl<'s, 'g> Matching<'s, 'g> {
     }
 
     /// Pairs layers whose key is not unique, first by name, then in order. After each pair, also pairs the
-    /// neighbours that follow from it.
+    /// neighbours that the pair determines.
     fn groups(&mut self, keys: &Keys) {
         let mut named: HashMap<(u64, &str), usize> = HashMap::new();
         let mut waiting: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -315,7 +315,7 @@ impl<'s, 'g> Matching<'s, 'g> {
 enum Choice {
     /// Pairs none of them.
     Unique,
-    /// If both graphs have the same number of them, pairs readers with the same name, then the others in
+    /// If a key has equally many readers in both graphs, pairs readers with the same name, then the others in
     /// order.
     InOrder,
 }

@@ -229,7 +229,7 @@ pub struct EndChange {
     /// Whether it has a different position in each model, counting only the inputs or outputs that both
     /// models have.
     pub is_moved: bool,
-    /// Whether a different input or output has its tensor name in the other model.
+    /// Whether one of its tensor names belongs to a different input or output in the other model.
     pub is_exchanged: bool,
 }
 

@@ -25,8 +25,8 @@ pub struct Suggestion {
     pub shape: String,
     /// The resulting element type and shape of the output in question: `f32[B,4,T+P,8]`.
     pub gives: String,
-    /// The effect in the symbols of the model without the suggestion: `y becomes f32[B,4,T+P,8]`, or if the
-    /// shape has the same formulas, `T+P is at most 2048`.
+    /// The effect, expressed in the symbols that the model has without the suggestion:
+    /// `y becomes f32[B,4,T+P,8]`, or if the shape has the same formulas, `T+P is at most 2048`.
     #[serde(skip)]
     pub effect: String,
 }

@@ -35,7 +35,7 @@ fn scale(b: &NodeBuilder) -> Result<Option<f64>, OpError> {
     Ok(b.attrs.float("scale")?.filter(|&scale| scale != 0.0))
 }
 
-/// Adds the attribute `mask_filter_value` to the scores of hidden keys.
+/// Adds the attribute `mask_filter_value` to the scores of masked keys.
 fn filtered(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     let low = b.float_attr("mask_filter_value", -10000.0)?;
     lowered(b, bias, seen, low, real)
@@ -206,8 +206,8 @@ fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     let total = b.add(last, unit)?;
     let before = b.subtract(total, queries)?;
     let zero = b.int(0)?;
-    // If a prompt is padded at the end, it has more queries than keys. The difference is negative then, but
-    // the number of earlier keys is 0.
+    // If a prompt is padded at the end, it has more queries than keys. In this case the difference is
+    // negative, although the number of earlier keys is 0.
     let before = b.maximum(before, zero)?;
     let count = b.count_to(queries)?;
     b.add(before, count)
