@@ -14,6 +14,8 @@ const ARROW = 22;
 const LONGEST = 40;
 const MOST_OUTPUTS = 4;
 const MARGIN = 40;
+/** Constants with at most this many elements are not shown in the box of their reader. */
+const FEW_ELEMENTS = 64;
 const FONT = "ui-monospace, Menlo, Consolas, monospace";
 
 const HELP =
@@ -38,7 +40,7 @@ export class GraphView {
       button("Fold all", "Fold all scopes", () => this.foldAll(false)),
       button("Unfold all", "Unfold all scopes", () => this.foldAll(true)),
       button("+", "Zoom in", () => this.zoom(1.3)), button("−", "Zoom out", () => this.zoom(1 / 1.3)),
-      button("Fit", "Show all", () => this.fit()), this.trail,
+      button("Fit", "Show all", () => this.fitAll()), this.trail,
     );
     this.element = element("div", { class: "graph-view" }, bar, element("div", { class: "stage" }, this.canvas, this.minimap.canvas), this.live);
     this.listen();
@@ -83,11 +85,17 @@ export class GraphView {
     new ResizeObserver(() => this.resize()).observe(this.canvas);
   }
 
+  /** The scopes of a graph. */
+  scopesOf(at) {
+    if (!this.scopes.has(at)) this.scopes.set(at, new Scopes(this.model.data.graphs[at]));
+    return this.scopes.get(at);
+  }
+
   /** Shows one of the graphs; 0 is the model itself. */
   show(at) {
     this.at = at;
     const graph = this.model.data.graphs[at];
-    if (!this.scopes.has(at)) this.scopes.set(at, new Scopes(graph));
+    this.scopesOf(at);
     this.trail.replaceChildren();
     if (graph.owner !== null) {
       const owner = this.model.layers[graph.owner];
@@ -102,7 +110,7 @@ export class GraphView {
     const scopes = this.scopes.get(this.at);
     const { boxes, arrows } = scopes.visible();
     /** The scopes that contain a changed layer. */
-    this.changedScopes = new Set(scopes.layers.filter(({ id }) => this.model.marks.has(id)).flatMap(({ id }) => scopes.of.get(id).path()));
+    this.changedScopes = new Set(scopes.layers.filter((layer) => this.markOf(layer)).flatMap(({ id }) => scopes.of.get(id).path()));
     this.boxes = boxes.map((item) => this.box(item));
     this.arrows = arrows;
     const placed = place(this.boxes, arrows);
@@ -128,6 +136,8 @@ export class GraphView {
     const outputs = isLayer ? item.outputs.slice(0, item.kind === "output" ? 0 : MOST_OUTPUTS) : [];
     const mark = this.markOf(item);
     const lines = isLayer ? [item.op, shortened(lastName(item.name))] : [scopeTitle(item), shortened(item.name)];
+    const weights = isLayer ? this.weightsOf(item) : null;
+    if (weights) lines.push(shortened(`weights ${symbolic(weights)}`));
     const slice = isLayer ? this.model.slices.get(item.id) : null;
     if (slice) {
       const primitives = slice.primitives.map((primitive) => notation(this.model, primitive)).join(" ");
@@ -142,10 +152,20 @@ export class GraphView {
     };
   }
 
-  /** The kind of change of a layer, or whether a scope contains a changed layer. */
+  /** The kind of change of a layer or of its constants, or whether a scope contains a changed layer. */
   markOf(item) {
-    if (item.id !== undefined) return this.model.marks.get(item.id);
-    return this.changedScopes.has(item) ? "changed" : undefined;
+    if (item.id === undefined) return this.changedScopes.has(item) ? "changed" : undefined;
+    const constants = this.scopes.get(this.at).constantsOf.get(item.id) ?? [];
+    return this.model.marks.get(item.id) ?? (constants.some((id) => this.model.marks.has(id)) ? "changed" : undefined);
+  }
+
+  /** The largest constant that a layer contains, if it has more than a few elements. */
+  weightsOf(layer) {
+    const elements = ({ dims }) => (dims ?? [0]).reduce((product, dim) => product * dim, 1);
+    const constants = (this.scopes.get(this.at).constantsOf.get(layer.id) ?? []).map((id) => this.model.layers[id]);
+    const outputs = constants.filter(({ kind }) => kind === "constant").map(({ outputs: [output] }) => output);
+    const largest = outputs.reduce((best, output) => (elements(output) > elements(best) ? output : best), { dims: [FEW_ELEMENTS] });
+    return largest.type ? largest : null;
   }
 
   resize() {
@@ -172,6 +192,16 @@ export class GraphView {
       const first = this.boxes.find((box) => box.y === 0);
       this.x = width / 2 - (first?.x ?? this.width / 2) * this.scale;
     }
+    this.draw();
+  }
+
+  /** Fits the whole graph into the view. */
+  fitAll() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!width) return;
+    this.scale = Math.min((width - MARGIN) / Math.max(this.width, 1), (height - MARGIN) / Math.max(this.height, 1), 1);
+    this.x = (width - this.width * this.scale) / 2;
+    this.y = MARGIN / 2;
     this.draw();
   }
 
@@ -214,7 +244,7 @@ export class GraphView {
       ArrowUp: () => this.go(this.arrows.find(([, to]) => to === at)?.[0]),
       ArrowLeft: () => this.beside(at, -1), ArrowRight: () => this.beside(at, 1),
       Enter: () => this.toggle(this.selected), " ": () => this.toggle(this.selected),
-      "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fit(),
+      "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fitAll(),
       "/": () => this.search.focus(),
     };
     if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
@@ -284,7 +314,8 @@ export class GraphView {
 
   /** Shows a layer in any graph and scope. */
   reveal(layer) {
-    if (layer.kind === "constant" && layer.readers.length > 0) {
+    const isInside = !this.scopesOf(layer.graph).of.has(layer.id);
+    if (isInside && layer.readers.length > 0) {
       this.reveal(this.model.layers[layer.readers[0][0]]);
       this.onSelect(layer);
       return;

@@ -3,6 +3,7 @@
 
 import { evaluate, names, parse, unquoted } from "./expression.js";
 import { sizeInBytes } from "./numbers.js";
+import { constants } from "./scopes.js";
 
 export class Model {
   constructor(data, marks = new Map()) {
@@ -19,6 +20,8 @@ export class Model {
         if (source) this.layers[source[0]].readers.push([layer.id, port]);
       }
     }
+    /** The layers that depend on constants only. */
+    this.constants = new Set(data.graphs.flatMap((graph) => [...constants(graph)]));
     this.slices = new Map(data.slices.map((slice) => [slice.layer, slice]));
     this.findings = new Map();
     for (const finding of data.check.findings) {
@@ -152,14 +155,18 @@ export class Model {
     return this.layers[layer].outputs[port];
   }
 
-  /** The bytes of the constants of which a layer is the first reader. */
+  /** The bytes of the constants of which a layer is the first reader, directly or through other constants. */
   weights(layer) {
     let total = 0;
-    for (const source of layer.inputs) {
-      const from = source && this.layers[source[0]];
-      if (from?.kind === "constant" && from.readers[0][0] === layer.id) {
+    const isInside = (id) => this.constants.has(id) && this.layers[id].readers[0][0];
+    const waiting = this.constants.has(layer.id) ? [] : [layer];
+    for (const reader of waiting) {
+      for (const source of reader.inputs) {
+        const from = source && isInside(source[0]) === reader.id ? this.layers[source[0]] : null;
+        if (!from || waiting.includes(from)) continue;
+        waiting.push(from);
         const [{ type, dims }] = from.outputs;
-        total += dims ? sizeInBytes(type, dims) : 0;
+        if (from.kind === "constant") total += dims ? sizeInBytes(type, dims) : 0;
       }
     }
     return total;

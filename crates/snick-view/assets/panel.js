@@ -14,7 +14,6 @@ export class Panel {
   constructor(model, onGo) {
     Object.assign(this, { model, onGo, item: null });
     this.element = element("aside", { class: "panel empty", "aria-label": "Layer" });
-    this.element.append(element("p", { class: "hint" }, "Select a layer to see all that is known of it."));
     model.onChange(() => this.item && this.show(this.item));
   }
 
