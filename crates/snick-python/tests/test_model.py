@@ -398,7 +398,8 @@ def test_the_command_line_is_in_the_package(models):
             [sys.executable, "-m", "snick", *args], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}
         )
 
-    assert run("--version").stdout == f"snick {snick.__version__}\n"
+    # The commit may follow.
+    assert run("--version").stdout.split()[:2] == ["snick", snick.__version__]
     inspected = run(str(models / "focus_cnn" / "model.xml"))
     assert inspected.returncode == 0 and "focus_cnn" in inspected.stdout
     assert run("infer", "missing.xml").returncode == 2

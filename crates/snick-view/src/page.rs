@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::svg::Quoted;
 
 /// The scripts of the viewer. Every script comes after the scripts that it imports.
-const SCRIPTS: [&str; 16] = [
+const SCRIPTS: [&str; 17] = [
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
     include_str!("../assets/expression.js"),
