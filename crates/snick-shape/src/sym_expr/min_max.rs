@@ -91,11 +91,15 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
         return Some(only.clone());
     }
     let common = common_terms(&kept);
-    let mut rest = subtract(&kept, &common)?;
+    if !common.terms.is_empty() {
+        // Without the common terms, an operand may be an extremum itself: `max(s,s+max(N-1,0)-1)`.
+        let inner = normalised(differences, kind, &subtract(&kept, &common)?)?;
+        return common.plus_scaled(&inner, 1);
+    }
+    let mut rest = kept;
     rest.sort_unstable();
-    let shift = Sum::constant(anchor(kind, &rest));
-    let rest = subtract(&rest, &shift)?;
-    let outside = common.plus_scaled(&shift, 1)?;
+    let outside = Sum::constant(anchor(kind, &rest));
+    let rest = subtract(&rest, &outside)?;
 
     // Prefers -min(a,b) to max(-a,-b), and -max(a,5) to min(-a,-5), but max(5-W,0) to 5-min(W,5).
     let mut varying = rest.iter().filter(|sum| !sum.terms.is_empty());
