@@ -261,7 +261,7 @@ fn is_dividend(text: &str) -> bool {
 
 /// The width of the terminal on standard output.
 fn terminal_columns() -> Option<usize> {
-    let (columns, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    let (columns, _) = terminal_size::terminal_size()?;
     Some(usize::from(columns.0)).filter(|&columns| columns > 0)
 }
 
