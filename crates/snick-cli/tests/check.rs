@@ -277,7 +277,7 @@ fn answers_for_models_of_this_project_are_stable() {
     for line in [
         "models/strided_slice_05_clamped/model.xml:28:3: warning S030 empty-slice: StridedSlice `strided_slice`: \
          axis 0 is sliced to nothing: [1234:1234, 2:4321:-1]",
-        "2 models: 0 errors, 2 warnings, 0 notes; needs OpenVINO 2022.1 or later \
+        "2 models: 0 errors, 2 warnings, 0 notes; S040: needs OpenVINO 2022.1 or later \
          (models/strided_slice_05_clamped/model.xml)",
     ] {
         assert!(text.contains(line), "{line} is not in {text}");
@@ -307,7 +307,7 @@ fn findings_of_every_model_are_not_repeated_in_the_text() {
             "    help: bound the inputs, for example: --shape \"x[..1024,..1024],m[..1024,3]\" results in \
              y[s0,s1], n[s2,3]",
             "closed.snick: ok",
-            "2 models: 0 errors, 1 warning, 0 notes; needs OpenVINO 2022.1 or later (open.snick)",
+            "2 models: 0 errors, 1 warning, 0 notes; S040: needs OpenVINO 2022.1 or later (open.snick)",
         ]
     );
     // JSON contains every finding.

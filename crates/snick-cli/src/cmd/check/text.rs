@@ -124,7 +124,12 @@ fn total(report: &Report) -> String {
     // If several models need the same release, the first of them is named.
     let highest = needed.reduce(|a, b| if b.0 > a.0 { b } else { a }).filter(|_| !report.shows_release);
     if let Some((release, model, finding)) = highest {
-        let _ = write!(text, "; needs OpenVINO {release} or later ({})", location(model, finding));
+        let _ = write!(
+            text,
+            "; {}: needs OpenVINO {release} or later ({})",
+            Code::NeedsOpenVino,
+            location(model, finding)
+        );
     }
     text
 }
