@@ -60,7 +60,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
                 std::process::exit(3);
             });
             let code = exit_code(&console, cmd::run(snick.verb, &snick.common, &console));
-            drop(console.waiting().interrupt());
+            console.waiting().interrupt(|| ());
             code
         }
         Err(error) => {

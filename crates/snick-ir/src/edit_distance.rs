@@ -45,7 +45,21 @@ pub fn nearest_name<'k>(name: &str, known: impl IntoIterator<Item = &'k str>, fe
 /// assert_eq!(snick_ir::did_you_mean("fly", ["infer", "run"]), "");
 /// ```
 pub fn did_you_mean<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
-    nearest_name(name, known, 1).map(|known| format!("; did you mean `{known}`?")).unwrap_or_default()
+    did_you_mean_or(name, known, "")
+}
+
+/// Like [`did_you_mean`], but returns `otherwise` if no known name is similar.
+///
+/// ```
+/// use snick_ir::did_you_mean_or;
+///
+/// assert_eq!(did_you_mean_or("fly", ["infer", "run"], "; `help` lists all"), "; `help` lists all");
+/// ```
+pub fn did_you_mean_or<'k>(name: &str, known: impl IntoIterator<Item = &'k str>, otherwise: &str) -> String {
+    match nearest_name(name, known, 1) {
+        Some(known) => format!("; did you mean `{known}`?"),
+        None => otherwise.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub use builder::{
 };
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Severity};
-pub use edit_distance::{did_you_mean, edit_distance, nearest_name};
+pub use edit_distance::{did_you_mean, did_you_mean_or, edit_distance, nearest_name};
 pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};

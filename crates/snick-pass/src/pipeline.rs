@@ -1,7 +1,7 @@
 //! Passes by name, and the order in which they run.
 
 use snick_ir::rewrite::{Applied, CheckFailure, DriverOptions, Rule, Tolerance, Trace};
-use snick_ir::{Graph, Monitor, did_you_mean};
+use snick_ir::{Graph, Monitor, did_you_mean_or};
 
 use crate::check::{Checker, Difference};
 use crate::legalize::{decompose, inline_if, to_slice};
@@ -75,8 +75,7 @@ pub struct UnknownPass {
 /// The pass that a name may be a mistake for, otherwise all passes.
 fn suggestion(name: &str) -> String {
     let names: Vec<&str> = PASSES.iter().chain(states::PASSES).map(Pass::name).collect();
-    let similar = did_you_mean(name, names.iter().copied());
-    if similar.is_empty() { format!("; the passes are {}", names.join(", ")) } else { similar }
+    did_you_mean_or(name, names.iter().copied(), &format!("; the passes are {}", names.join(", ")))
 }
 
 impl Pass {

@@ -1,4 +1,5 @@
-//! Files of other programs that people take for models: what they are, and how to get a model from them.
+//! Recognises files that are not models, such as checkpoints and archives, and suggests the tool that converts
+//! them.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -53,7 +53,7 @@ pub enum TensorError {
     ElementCount { dims: Box<[usize]>, found: usize },
     #[error("the elements are not packed and aligned in memory; call `contiguous` first")]
     NotContiguous,
-    /// Only bytes from outside, such as those of a file, can have values other than 0 and 1.
+    /// Only bytes that snick did not compute, for example bytes read from a file, can have values other than 0 and 1.
     #[error("a boolean element is neither 0 nor 1; read the elements with `to_bools`")]
     NotBoolean,
     #[error("axis {axis} is out of range for rank {rank}")]

@@ -91,7 +91,7 @@ impl Console {
         };
         let deadline = Deadline::start(common.timeout);
         let memory = common.max_memory.or_else(default_limit).unwrap_or(usize::MAX);
-        Self {
+        let console = Self {
             error_format: common.error_format,
             colored: is_colored(io::stderr().is_terminal()),
             colors_results: is_colored(io::stdout().is_terminal()),
@@ -102,13 +102,9 @@ impl Console {
             layout: Layout::of_stdout(),
             is_silent: false,
             waiting: Waiting::default(),
-        }
-        .with_sign_of_life()
-    }
-
-    fn with_sign_of_life(self) -> Self {
-        let waiting = if self.shows_progress() { Waiting::start() } else { Waiting::default() };
-        Self { waiting, ..self }
+        };
+        let waiting = if console.shows_progress() { Waiting::start() } else { Waiting::default() };
+        Self { waiting, ..console }
     }
 
     /// The status line for commands that print nothing for a while.
@@ -148,9 +144,9 @@ impl Console {
 
     /// Writes a result.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
-        let _interrupted = self.waiting.interrupt();
-        let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        let mut out = io::stdout();
+        let printed = self.waiting.interrupt(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+        match printed {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::Closed),
             Err(error) => Err(Failure::usage(format!("standard output: {error}"))),
@@ -262,8 +258,7 @@ impl Console {
     /// Writes to standard error. Errors are ignored, because there is no other place to report them.
     fn diagnose(&self, text: &str) {
         if !self.is_silent {
-            let _interrupted = self.waiting.interrupt();
-            let _ = io::stderr().lock().write_all(text.as_bytes());
+            let _ = self.waiting.interrupt(|| io::stderr().write_all(text.as_bytes()));
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use snick_ir::{edit_distance, text::Escaped};
+use snick_ir::nearest_name;
+use snick_ir::text::Escaped;
 
 /// The message for a file or folder that cannot be read. If it does not exist, suggests a similar name in the
 /// same folder.
@@ -20,16 +21,11 @@ fn suggestion(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
-    let names = entries.take(MAX_ENTRIES).map(|entry| entry.file_name());
-    let distance = |known: &str| edit_distance(&name, known);
-    let nearest = names.map(|known| (distance(&known.to_string_lossy()), known)).min();
-    match nearest.filter(|(edits, known)| *edits <= 1.max(known.len() / 3)) {
-        Some((_, known)) => {
-            let known = path.with_file_name(known).display().to_string();
-            format!("; did you mean `{}`?", Escaped(&known))
-        }
-        None => String::new(),
-    }
+    let names = entries.take(MAX_ENTRIES).map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names: Vec<String> = names.collect();
+    let Some(known) = nearest_name(&name, names.iter().map(String::as_str), 1) else { return String::new() };
+    let known = path.with_file_name(known).display().to_string();
+    format!("; did you mean `{}`?", Escaped(&known))
 }
 
 /// Maximum number of files in the folder whose names are compared.

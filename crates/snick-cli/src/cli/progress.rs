@@ -48,8 +48,7 @@ impl ProgressBar {
         self.drawn = Some(Instant::now());
         let filled = (done * Self::WIDTH).checked_div(all).unwrap_or(0);
         let bar: String = (0..Self::WIDTH).map(|i| if i < filled { '#' } else { ' ' }).collect();
-        let _interrupted = self.waiting.interrupt();
-        let _ = write!(std::io::stderr(), "\r[{bar}] {done}/{all} {things}");
+        let _ = self.waiting.interrupt(|| write!(std::io::stderr(), "\r[{bar}] {done}/{all} {things}"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! A status line on a terminal while a command prints nothing.
 
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a command prints nothing before the line appears.
@@ -42,20 +42,17 @@ impl Waiting {
         Self(Some(state))
     }
 
-    /// Erases the line. Call this before printing, and keep the guard until the text is printed, so that the
-    /// line is not drawn in between.
-    pub fn interrupt(&self) -> Option<Interrupted<'_>> {
-        let mut state = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Erases the line and prints something else. The line is not drawn in between.
+    pub fn interrupt<T>(&self, print: impl FnOnce() -> T) -> T {
+        let Some(state) = &self.0 else { return print() };
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.printed = Instant::now();
         if std::mem::take(&mut state.is_shown) {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");
         }
-        Some(Interrupted(state))
+        print()
     }
 }
-
-/// A guard that prevents the line from being drawn.
-pub struct Interrupted<'w>(#[allow(dead_code, reason = "holds the lock")] MutexGuard<'w, State>);
 
 impl State {
     /// The line to show; `None` if something was printed recently.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde::Serialize;
 use snick::{CheckCode, Example, Severity, check_codes};
-use snick_ir::did_you_mean;
+use snick_ir::did_you_mean_or;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::help;
@@ -51,10 +51,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         (_, [], name) => {
             let name = name.as_deref().unwrap_or_default();
             let known = check_codes().into_iter().flat_map(|code| [code.code.text(), code.code.name()]);
-            let hint = match did_you_mean(name, known) {
-                none if none.is_empty() => "; `snick explain` lists all".to_string(),
-                some => some,
-            };
+            let hint = did_you_mean_or(name, known, "; `snick explain` lists all");
             return Err(Failure::usage(format!("no code `{name}`{hint}")));
         }
         (_, codes, _) if options.markdown => as_markdown(codes),

@@ -280,7 +280,7 @@ mod tests {
         let mut biased = inputs(tensor(&[2, 1], &[0.5, 0.25]));
         biased.insert(4, tensor(&[2, 1, 1], &[5., 5.]));
         let error = moe(ExpertType::Gemm3Swiglu).eval(&biased).unwrap_err();
-        assert!(error.to_string().contains("more inputs than three weights"), "{error}");
+        assert!(matches!(error, OpError::Unsupported { .. }), "{error}");
         let odd = inputs(tensor(&[3, 1], &[0.; 3]));
         let error = moe(ExpertType::Gemm3Swiglu).eval(&odd).unwrap_err();
         assert!(error.to_string().contains("routing weights"), "{error}");

@@ -61,9 +61,10 @@ const OF_IR_VERSIONS: [(u32, Release); 2] = [(10, Release::new(2020, 1)), (11, R
 
 /// The first release that is known to support each of the newer element types.
 ///
-/// Lists of element types in the C++ API reference: 2022.3 has none of these types, 2023.3 has nf4 and string
-/// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), and 2024 has all of
-/// them (<https://docs.openvino.ai/2024/api/c_cpp_api/group__ov__element__cpp__api.html>). The types f8e4m3
+/// According to the lists of element types in the C++ API reference, 2022.3 supports none of these types,
+/// 2023.3 supports nf4 and string
+/// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), and 2024 supports all
+/// of them (<https://docs.openvino.ai/2024/api/c_cpp_api/group__ov__element__cpp__api.html>). The types f8e4m3
 /// and f8e5m2 were added in January 2024 (<https://github.com/openvinotoolkit/openvino/pull/21608>), the
 /// others from June 2024 on (<https://github.com/openvinotoolkit/openvino/pull/24923>).
 const OF_TYPES: [(ElementType, Release); 9] = [

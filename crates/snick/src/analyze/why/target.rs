@@ -1,6 +1,6 @@
 //! The part of a model to explain, written as `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`.
 
-use snick_ir::{Graph, NodeId, Part, Value, ValuePart, did_you_mean};
+use snick_ir::{Graph, NodeId, Part, Value, ValuePart, did_you_mean_or};
 
 use crate::{Error, Model};
 
@@ -131,6 +131,6 @@ pub(super) fn no_part(graph: &Graph, of: ValuePart) -> Error {
 fn suggestion(graph: &Graph, name: &str) -> String {
     let layers = graph.ids().map(|id| graph.node(id).name());
     let tensors = graph.ids().flat_map(|id| graph.node(id).outs()).flat_map(|out| out.names());
-    let suggested = did_you_mean(name, layers.chain(tensors.map(String::as_str)));
-    if suggested.is_empty() { "; `snick infer` lists all layers".to_string() } else { suggested }
+    let names = layers.chain(tensors.map(String::as_str));
+    did_you_mean_or(name, names, "; `snick infer` lists all layers")
 }
