@@ -106,7 +106,7 @@ test("sizes that contradict each other are reported", async () => {
   assert.equal((await shapes()).get("s"), "f32[?]");
 });
 
-test("blocks of equal structure are one box until they are unfolded", async () => {
+test("of blocks of equal structure, the first is unfolded", async () => {
   const layers = [];
   let last = "x";
   for (let block = 0; block < 30; block += 1) {
@@ -118,14 +118,13 @@ test("blocks of equal structure are one box until they are unfolded", async () =
   const text = `snick 1\ngraph "g" {\n  %x = Parameter-1 {element_type: f32, shape: "N"}\n  ${layers.join("\n  ")}\n  %y = Result-1(%"${last}")\n}\n`;
   const page = await open(browser, writeReport(written(text)));
   await page.locator("canvas.graph").focus();
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("ArrowDown");
-  assert.match(await page.locator(".panel").innerText(), /30 blocks of the same structure, 120 layers in all/);
+  for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowDown");
+  assert.match(await page.locator(".panel").innerText(), /29 blocks of the same structure, 116 layers in all/);
   await screenshot(page, "repeats");
   await page.keyboard.press("Enter");
-  assert.match(await page.locator(".panel h2").innerText(), /net\/h\.0$/);
+  assert.match(await page.locator(".panel h2").innerText(), /net\/h\.1$/);
   await page.keyboard.press("Enter");
-  assert.equal(await page.locator(".panel h2").innerText(), "net/h.0/l0");
+  assert.equal(await page.locator(".panel h2").innerText(), "net/h.1/l0");
   await screenshot(page, "unfolded");
   assert.deepEqual(page.problems, []);
 });

@@ -1,21 +1,12 @@
 // The graph on a canvas. Only the visible part is drawn. Everything that works with a pointer also works with keys.
 
+import { boxOf, LINE, PADDING, shortened } from "./boxes.js";
 import { element } from "./dom.js";
 import { place } from "./layout.js";
 import { Minimap } from "./minimap.js";
-import { Scopes } from "./scopes.js";
 import { Search } from "./search.js";
-import { notation } from "./slices.js";
 
-const CHARACTER = 7.3;
-const LINE = 15;
-const PADDING = 8;
-const ARROW = 22;
-const LONGEST = 40;
-const MOST_OUTPUTS = 4;
 const MARGIN = 40;
-/** Constants with at most this many elements are not shown in the box of their reader. */
-const FEW_ELEMENTS = 64;
 const FONT = "ui-monospace, Menlo, Consolas, monospace";
 
 const HELP =
@@ -24,7 +15,7 @@ const HELP =
 export class GraphView {
   /** Shows the graphs of a model until `signal` is aborted; calls `onSelect` with the selected layer. */
   constructor(model, onSelect, signal) {
-    Object.assign(this, { model, onSelect, signal, scopes: new Map(), at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
+    Object.assign(this, { model, onSelect, signal, scopes: model.scopes, at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
     this.canvas = element("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": HELP });
     this.minimap = new Minimap((x, y) => this.moveTo(x, y));
     this.live = element("div", { class: "off-screen", "aria-live": "polite" });
@@ -85,17 +76,10 @@ export class GraphView {
     new ResizeObserver(() => this.resize()).observe(this.canvas);
   }
 
-  /** The scopes of a graph. */
-  scopesOf(at) {
-    if (!this.scopes.has(at)) this.scopes.set(at, new Scopes(this.model.data.graphs[at]));
-    return this.scopes.get(at);
-  }
-
   /** Shows one of the graphs; 0 is the model itself. */
   show(at) {
     this.at = at;
     const graph = this.model.data.graphs[at];
-    this.scopesOf(at);
     this.trail.replaceChildren();
     if (graph.owner !== null) {
       const owner = this.model.layers[graph.owner];
@@ -107,7 +91,7 @@ export class GraphView {
   }
 
   layout() {
-    const scopes = this.scopes.get(this.at);
+    const scopes = this.scopes[this.at];
     const { boxes, arrows } = scopes.visible();
     /** The scopes that contain a changed layer. */
     this.changedScopes = new Set(scopes.layers.filter((layer) => this.markOf(layer)).flatMap(({ id }) => scopes.of.get(id).path()));
@@ -130,42 +114,16 @@ export class GraphView {
     this.draw();
   }
 
-  /** Determines the text and size of a box. */
   box(item) {
-    const isLayer = item.id !== undefined;
-    const outputs = isLayer ? item.outputs.slice(0, item.kind === "output" ? 0 : MOST_OUTPUTS) : [];
-    const mark = this.markOf(item);
-    const lines = isLayer ? [item.op, shortened(lastName(item.name))] : [scopeTitle(item), shortened(item.name)];
-    const weights = isLayer ? this.weightsOf(item) : null;
-    if (weights) lines.push(shortened(`weights ${symbolic(weights)}`));
-    const slice = isLayer ? this.model.slices.get(item.id) : null;
-    if (slice) {
-      const primitives = slice.primitives.map((primitive) => notation(this.model, primitive)).join(" ");
-      lines.push(shortened(primitives || slice.absent));
-    }
-    const longest = Math.max(...lines.map((line) => line.length));
-    const widest = Math.max(0, ...outputs.map((output) => Math.min(symbolic(output).length, LONGEST)));
-    return {
-      item, lines, outputs, mark, kind: isLayer ? (item.kind ?? "layer") : "scope", inner: longest * CHARACTER + 2 * PADDING,
-      width: Math.max(longest * CHARACTER + 2 * PADDING, 2 * (widest * CHARACTER + PADDING)),
-      height: lines.length * LINE + PADDING, below: outputs.length * LINE + ARROW,
-    };
+    const kind = item.id === undefined ? "scope" : (item.kind ?? "layer");
+    return { ...boxOf(this.model, item), item, kind, mark: this.markOf(item) };
   }
 
   /** The kind of change of a layer or of its constants, or whether a scope contains a changed layer. */
   markOf(item) {
     if (item.id === undefined) return this.changedScopes.has(item) ? "changed" : undefined;
-    const constants = this.scopes.get(this.at).constantsOf.get(item.id) ?? [];
+    const constants = this.scopes[this.at].constantsOf.get(item.id) ?? [];
     return this.model.marks.get(item.id) ?? (constants.some((id) => this.model.marks.has(id)) ? "changed" : undefined);
-  }
-
-  /** The largest constant that a layer contains, if it has more than a few elements. */
-  weightsOf(layer) {
-    const elements = ({ dims }) => (dims ?? [0]).reduce((product, dim) => product * dim, 1);
-    const constants = (this.scopes.get(this.at).constantsOf.get(layer.id) ?? []).map((id) => this.model.layers[id]);
-    const outputs = constants.filter(({ kind }) => kind === "constant").map(({ outputs: [output] }) => output);
-    const largest = outputs.reduce((best, output) => (elements(output) > elements(best) ? output : best), { dims: [FEW_ELEMENTS] });
-    return largest.type ? largest : null;
   }
 
   resize() {
@@ -281,7 +239,7 @@ export class GraphView {
     if (item.id !== undefined) {
       const body = this.model.data.graphs.findIndex((graph) => graph.owner === item.id);
       if (body >= 0) this.show(body);
-      else this.fold(this.scopes.get(this.at).of.get(item.id));
+      else this.fold(this.scopes[this.at].of.get(item.id));
       return;
     }
     this.open(item);
@@ -291,7 +249,7 @@ export class GraphView {
   open(scope) {
     scope.isOpen = true;
     this.layout();
-    const scopes = this.scopes.get(this.at);
+    const scopes = this.scopes[this.at];
     const first = scopes.shownAs(scopes.layers[scope.first]);
     this.go(this.byItem.get(first));
     this.center(this.boxes[this.byItem.get(first)]);
@@ -301,27 +259,27 @@ export class GraphView {
     if (!scope?.parent) return;
     scope.isOpen = false;
     this.layout();
-    const shown = this.scopes.get(this.at).shownAs(this.scopes.get(this.at).layers[scope.first]);
+    const shown = this.scopes[this.at].shownAs(this.scopes[this.at].layers[scope.first]);
     this.go(this.byItem.get(shown));
     this.center(this.boxes[this.byItem.get(shown)]);
   }
 
   foldAll(isOpen) {
-    this.scopes.get(this.at).setAll(isOpen);
+    this.scopes[this.at].setAll(isOpen);
     this.layout();
     this.fit();
   }
 
   /** Shows a layer in any graph and scope. */
   reveal(layer) {
-    const isInside = !this.scopesOf(layer.graph).of.has(layer.id);
+    const isInside = !this.scopes[layer.graph].of.has(layer.id);
     if (isInside && layer.readers.length > 0) {
       this.reveal(this.model.layers[layer.readers[0][0]]);
       this.onSelect(layer);
       return;
     }
     if (layer.graph !== this.at) this.show(layer.graph);
-    this.scopes.get(this.at).reveal(layer);
+    this.scopes[this.at].reveal(layer);
     this.layout();
     this.select(layer);
     const box = this.boxes[this.byItem.get(layer)];
@@ -446,22 +404,4 @@ export class GraphView {
       context.fillText(text, box.x + PADDING, y);
     });
   }
-}
-
-function symbolic(output) {
-  return `${output.type}${output.dims ? `[${output.dims.join(",")}]` : "[...]"}`;
-}
-
-function scopeTitle(scope) {
-  const layers = `${scope.size} layers`;
-  return scope.repeats ? `${scope.repeats} × ${Math.round(scope.size / scope.repeats)} layers` : layers;
-}
-
-/** The last part of a name, with the scope before it. */
-function lastName(name) {
-  return name.split("/").slice(-2).join("/");
-}
-
-function shortened(text) {
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}…${text.slice(1 - LONGEST / 2)}`;
 }

@@ -1,107 +1,121 @@
-// Lays out boxes in layers from top to bottom, like `layout.rs` for SVG, in time linear in boxes and arrows.
+// Lays out boxes in rows from top to bottom, like `layout.rs` for SVG, in time nearly linear in boxes and arrows.
 
-const MOST_LANES = 24;
-const ORDER_SWEEPS = 4;
-const PLACE_SWEEPS = 6;
-const GAP = 18;
-const LANE = 6;
+import { reorder } from "./order.js";
+import { rowsOf } from "./rows.js";
+
+/** The number of lanes per box; the longest arrows beyond it pass behind boxes. */
+const LANES_PER_BOX = 16;
+
+/** The width of a lane, and the least space between lanes, between a lane and a box, and between boxes. */
+const LANE = 2;
+const SPACES = [8, 12, 18];
+
+/** The weights that keep lines straight, by the number of boxes at their ends. */
+const STRAIGHTNESS = [8, 1, 4];
+
+/** The number of sweeps, down and up, that improve positions. */
+const PLACE_SWEEPS = 8;
 
 /**
  * Lays out boxes of these sizes (`width`, `height`, and the space `below`). Returns for each box the middle of its upper
- * edge, for each arrow the points between the boxes, and the total size.
+ * edge, for each arrow the points between the boxes, and the total size. Arrows are pairs of indices; those that point
+ * back to an earlier box are ignored. All arrows from a box share one line down to its lowest reader, which reserves a
+ * place, called a lane, in each row that it crosses.
  */
 export function place(sizes, arrows) {
-  const layerOf = layers(sizes.length, arrows);
-  const items = sizes.map(({ width }) => ({ width, x: 0, above: [], below: [] }));
-  const rows = Array.from({ length: layerOf.reduce((most, layer) => Math.max(most, layer + 1), 0) }, () => []);
-  layerOf.forEach((layer, at) => rows[layer].push(at));
-  const lanes = arrows.map(([from, to]) => {
-    const [first, last] = [layerOf[from] + 1, layerOf[to]];
-    const own = [];
-    if (first > last || last - first > MOST_LANES) return own;
-    for (let layer = first; layer < last; layer += 1) {
-      items.push({ width: LANE, x: 0, above: [], below: [] });
-      rows[layer].push(items.length - 1);
-      own.push(items.length - 1);
-    }
-    const stops = [from, ...own, to];
-    for (let at = 1; at < stops.length; at += 1) {
-      items[stops[at - 1]].below.push(stops[at]);
-      items[stops[at]].above.push(stops[at - 1]);
-    }
-    return own;
-  });
-  order(items, rows);
+  const [sources, readers] = [sizes.map(() => []), sizes.map(() => [])];
+  for (const [from, to] of arrows) {
+    if (from < to) [sources[to], readers[from]].forEach((list, at) => list.push(at === 0 ? from : to));
+  }
+  const rowOf = rowsOf(sizes.map(({ width }) => width), sources, readers);
+  const items = sizes.map(({ width }) => ({ width, isBox: true, x: 0, above: [], below: [] }));
+  const rows = Array.from({ length: rowOf.reduce((most, row) => Math.max(most, row + 1), 0) }, () => []);
+  rowOf.forEach((row, box) => rows[row].push(box));
+  const lanes = addLanes(items, rows, rowOf, readers);
+  reorder(items, rows);
   spread(items, rows);
-  return finish(sizes, arrows, layerOf, items, rows, lanes);
+  return finish(sizes, arrows, rowOf, items, rows, lanes);
 }
 
-/** The layer of each box: one below the lowest box that it reads. Boxes without inputs are next to their readers. */
-function layers(count, arrows) {
-  const layerOf = new Array(count).fill(0);
-  const nearest = new Array(count).fill(Infinity);
-  const reads = new Array(count).fill(false);
-  const forwards = arrows.filter(([from, to]) => from < to);
-  for (const [from, to] of forwards) {
-    layerOf[to] = Math.max(layerOf[to], layerOf[from] + 1);
-    reads[to] = true;
-  }
-  for (const [from, to] of forwards) nearest[from] = Math.min(nearest[from], layerOf[to]);
-  return layerOf.map((layer, at) => (!reads[at] && nearest[at] < Infinity ? Math.max(nearest[at] - 1, 0) : layer));
-}
-
-function eachRow(rows, sweeps, visit) {
-  for (let sweep = 0; sweep < 2 * sweeps; sweep += 1) {
-    const isDown = sweep % 2 === 0;
-    for (let step = 0; step < rows.length; step += 1) visit(rows[isDown ? step : rows.length - 1 - step], isDown);
-  }
-}
-
-/** Moves items close to their neighbours in adjacent rows, so that few arrows cross. */
-function order(items, rows) {
-  const position = new Float64Array(items.length);
-  rows.forEach((row) => row.forEach((item, at) => (position[item] = at)));
-  eachRow(rows, ORDER_SWEEPS, (row, isDown) => {
-    for (const item of row) {
-      const near = isDown ? items[item].above : items[item].below;
-      if (near.length > 0) position[item] = near.reduce((sum, other) => sum + position[other], 0) / near.length;
+/** Adds the lanes and connects all items. Returns the lanes of each box, from top to bottom. */
+function addLanes(items, rows, rowOf, readers) {
+  const lengths = readers.map((list, box) => list.reduce((most, reader) => Math.max(most, rowOf[reader] - rowOf[box] - 1), 0));
+  const byLength = lengths.map((_, box) => box).sort((a, b) => lengths[a] - lengths[b]);
+  const lanes = readers.map(() => []);
+  let left = LANES_PER_BOX * readers.length;
+  const connect = (upper, lower) => {
+    items[upper].below.push(lower);
+    items[lower].above.push(upper);
+  };
+  for (const box of byLength) {
+    left -= lengths[box];
+    if (left < 0) break;
+    let last = box;
+    for (let row = rowOf[box] + 1; row <= rowOf[box] + lengths[box]; row += 1) {
+      items.push({ width: LANE, isBox: false, x: 0, above: [], below: [] });
+      const lane = items.length - 1;
+      rows[row].push(lane);
+      lanes[box].push(lane);
+      connect(last, lane);
+      last = lane;
     }
-    row.sort((a, b) => position[a] - position[b]);
-    row.forEach((item, at) => (position[item] = at));
+  }
+  readers.forEach((list, box) => {
+    for (const reader of list) {
+      const crossed = rowOf[reader] - rowOf[box] - 1;
+      if (crossed <= lanes[box].length) connect(crossed === 0 ? box : lanes[box][crossed - 1], reader);
+    }
   });
+  return lanes;
 }
 
 /** Moves each item as close to its neighbours as the widths in its row allow. */
 function spread(items, rows) {
-  eachRow(rows, PLACE_SWEEPS, (row, isDown) => {
-    const wanted = row.map((item) => {
-      const near = isDown ? items[item].above : items[item].below;
-      return near.length > 0 ? near.reduce((sum, other) => sum + items[other].x, 0) / near.length : items[item].x;
-    });
-    apart(wanted, row.map((item) => items[item].width)).forEach((x, at) => (items[row[at]].x = x));
-  });
+  const pull = (item, others, total) => {
+    for (const other of others) {
+      const weight = STRAIGHTNESS[Number(items[item].isBox) + Number(items[other].isBox)];
+      total.weight += weight;
+      total.sum += weight * items[other].x;
+    }
+  };
+  for (let sweep = 0; sweep <= 2 * PLACE_SWEEPS; sweep += 1) {
+    const [isDown, isLast] = [sweep % 2 === 0, sweep >= 2 * PLACE_SWEEPS - 2];
+    for (let step = 0; step < rows.length; step += 1) {
+      const row = rows[isDown ? step : rows.length - 1 - step];
+      const wanted = row.map((item) => {
+        const total = { weight: 0, sum: 0 };
+        if (isDown || isLast) pull(item, items[item].above, total);
+        if (!isDown || isLast) pull(item, items[item].below, total);
+        return total.weight > 0 ? { weight: total.weight, x: total.sum / total.weight } : { weight: 1, x: items[item].x };
+      });
+      apart(wanted, row.map((item) => items[item])).forEach((x, at) => (items[row[at]].x = x));
+    }
+  }
 }
 
 /** The places closest to the wanted ones that keep neighbours apart; items that overlap are pooled. */
-function apart(wanted, widths) {
+function apart(wanted, row) {
   const pools = [];
   const offsets = [];
   let offset = 0;
-  wanted.forEach((place, at) => {
-    if (at > 0) offset += (widths[at - 1] + widths[at]) / 2 + GAP;
+  wanted.forEach(({ x, weight }, at) => {
+    if (at > 0) {
+      const [left, right] = [row[at - 1], row[at]];
+      offset += (left.width + right.width) / 2 + SPACES[Number(left.isBox) + Number(right.isBox)];
+    }
     offsets.push(offset);
-    let pool = { sum: place - offset, count: 1 };
-    while (pools.length > 0 && pools.at(-1).sum / pools.at(-1).count > pool.sum / pool.count) {
+    let pool = { sum: weight * (x - offset), weight, count: 1 };
+    while (pools.length > 0 && pools.at(-1).sum / pools.at(-1).weight > pool.sum / pool.weight) {
       const last = pools.pop();
-      pool = { sum: pool.sum + last.sum, count: pool.count + last.count };
+      pool = { sum: pool.sum + last.sum, weight: pool.weight + last.weight, count: pool.count + last.count };
     }
     pools.push(pool);
   });
-  const places = pools.flatMap(({ sum, count }) => new Array(count).fill(sum / count));
+  const places = pools.flatMap(({ sum, weight, count }) => new Array(count).fill(sum / weight));
   return places.map((place, at) => place + offsets[at]);
 }
 
-function finish(sizes, arrows, layerOf, items, rows, lanes) {
+function finish(sizes, arrows, rowOf, items, rows, lanes) {
   let [left, right] = [Infinity, -Infinity];
   for (const { x, width } of items) {
     left = Math.min(left, x - width / 2);
@@ -110,20 +124,20 @@ function finish(sizes, arrows, layerOf, items, rows, lanes) {
   const heights = rows.map(() => 0);
   const belows = rows.map(() => 0);
   sizes.forEach(({ height, below }, at) => {
-    heights[layerOf[at]] = Math.max(heights[layerOf[at]], height);
-    belows[layerOf[at]] = Math.max(belows[layerOf[at]], below);
+    heights[rowOf[at]] = Math.max(heights[rowOf[at]], height);
+    belows[rowOf[at]] = Math.max(belows[rowOf[at]], below);
   });
   const tops = [];
   let y = 0;
-  rows.forEach((_, layer) => {
+  rows.forEach((_, row) => {
     tops.push(y);
-    y += heights[layer] + belows[layer];
+    y += heights[row] + belows[row];
   });
-  const boxes = sizes.map((_, at) => ({ x: items[at].x - left, y: tops[layerOf[at]] }));
-  const ways = arrows.map(([from], at) =>
-    lanes[at].flatMap((lane, step) => {
-      const [x, layer] = [items[lane].x - left, layerOf[from] + 1 + step];
-      return [{ x, y: tops[layer] }, { x, y: tops[layer] + heights[layer] }];
+  const boxes = sizes.map((_, at) => ({ x: items[at].x - left, y: tops[rowOf[at]] }));
+  const ways = arrows.map(([from, to]) =>
+    lanes[from].slice(0, Math.max(rowOf[to] - rowOf[from] - 1, 0)).flatMap((lane, step) => {
+      const [x, row] = [items[lane].x - left, rowOf[from] + 1 + step];
+      return [{ x, y: tops[row] }, { x, y: tops[row] + heights[row] }];
     }),
   );
   return { boxes, ways, width: sizes.length > 0 ? right - left : 0, height: y };

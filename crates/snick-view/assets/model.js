@@ -3,7 +3,7 @@
 
 import { evaluate, names, parse, unquoted } from "./expression.js";
 import { sizeInBytes } from "./numbers.js";
-import { constants } from "./scopes.js";
+import { Scopes } from "./scopes.js";
 
 export class Model {
   constructor(data, marks = new Map()) {
@@ -20,8 +20,10 @@ export class Model {
         if (source) this.layers[source[0]].readers.push([layer.id, port]);
       }
     }
-    /** The layers that depend on constants only. */
-    this.constants = new Set(data.graphs.flatMap((graph) => [...constants(graph)]));
+    /** The scopes of each graph. */
+    this.scopes = data.graphs.map((graph) => new Scopes(graph));
+    /** The layers that depend on constants only. They are part of the layers that read them. */
+    this.constants = new Set(this.layers.filter((layer) => !this.scopes[layer.graph].of.has(layer.id)).map(({ id }) => id));
     this.slices = new Map(data.slices.map((slice) => [slice.layer, slice]));
     this.findings = new Map();
     for (const finding of data.check.findings) {

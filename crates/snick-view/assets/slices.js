@@ -36,12 +36,13 @@ export function pictures(model, slice) {
 /** A primitive in numpy notation; `start:+length:step` with the chosen sizes if a bound depends on symbols. */
 export function notation(model, { text, dims, axes }) {
   const isKnown = dims && axes.every(([, ...numbers]) => !numbers.includes(null));
-  if (!text.includes(":+") || !isKnown) return `slice${text}`;
+  if (!text.includes(":+") || !isKnown || model.chosen.size === 0) return `slice${text}`;
   const entries = dims.map(() => ":");
   for (const [axis, ...numbers] of axes) {
     const [start, length, step] = numbers.map((number) => model.dim(number));
     entries[axis] = `${start}:+${length}${step === "1" ? "" : `:${step}`}`;
   }
+  while (entries.length > 1 && entries.at(-1) === ":") entries.pop();
   return `slice[${entries.join(", ")}]`;
 }
 

@@ -2,7 +2,6 @@
 
 import { element } from "./dom.js";
 import { bytes, count } from "./numbers.js";
-import { Scopes } from "./scopes.js";
 
 /** Maximum number of areas; the rest is merged into one. */
 const MOST_AREAS = 200;
@@ -22,7 +21,7 @@ const METRICS = {
 export class Treemap {
   constructor(model, onGo) {
     Object.assign(this, { model, onGo, metric: "Weights" });
-    this.scopes = new Scopes(model.data.graphs[0]);
+    this.scopes = model.scopes[0];
     this.at = this.scopes.root;
     const options = Object.keys(METRICS).map((name) => element("option", {}, name));
     this.select = element("select", { "aria-label": "What areas show", onchange: () => this.draw() }, options);

@@ -1,7 +1,8 @@
 //! Pictures of graphs.
 //!
-//! A graph becomes a [`Scene`] of boxes and arrows (`scene.rs`), in which blocks of equal structure are
-//! merged (`repeats.rs`). The scene is laid out (`layout.rs`) and drawn (`svg.rs`).
+//! The layers of a graph are grouped in scopes (`scopes/`), from their names and from blocks of equal structure
+//! (`repeats.rs`). A [`Scene`] of boxes and arrows (`scene.rs`) draws closed scopes as one box. The scene is
+//! laid out (`layout/`) and drawn (`svg.rs`).
 //!
 //! A page (`page.rs`) contains the data of a model, and the viewer that shows it. The viewer is in `assets/`.
 //!
@@ -15,13 +16,15 @@
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 
+mod execution;
 mod layout;
 mod page;
 mod repeats;
 mod scene;
+mod scopes;
 mod svg;
 
 pub use page::{page, viewer_script, viewer_style};
-pub use repeats::{Repeat, repeats};
 pub use scene::{BoxKind, PictureOptions, Scene, SceneArrow, SceneBox, SceneOutput};
+pub use scopes::{Item, Scope, scopes};
 pub use svg::svg;

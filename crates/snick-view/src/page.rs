@@ -5,17 +5,19 @@ use std::fmt::Write as _;
 use crate::svg::Quoted;
 
 /// The scripts of the viewer. Every script comes after the scripts that it imports.
-const SCRIPTS: [&str; 17] = [
+const SCRIPTS: [&str; 19] = [
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
     include_str!("../assets/expression.js"),
-    include_str!("../assets/execution.js"),
     include_str!("../assets/scopes.js"),
     include_str!("../assets/model.js"),
+    include_str!("../assets/rows.js"),
+    include_str!("../assets/order.js"),
     include_str!("../assets/layout.js"),
     include_str!("../assets/slices.js"),
     include_str!("../assets/search.js"),
     include_str!("../assets/minimap.js"),
+    include_str!("../assets/boxes.js"),
     include_str!("../assets/graph.js"),
     include_str!("../assets/panel.js"),
     include_str!("../assets/sizes.js"),

@@ -5,31 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_ir::{Graph, NodeId, Op};
 
-/// Maximum depth of scopes that are compared.
-const DEEPEST: usize = 12;
+/// Scopes nested deeper than this are not distinguished.
+pub(crate) const DEEPEST: usize = 12;
 
-/// Scopes of equal structure that have the same parent scope, in execution order.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Repeat {
-    /// The full names of the scopes; at least two.
-    pub scopes: Vec<String>,
-    /// The layers of each scope, excluding constants. Corresponding layers have the same index.
-    pub layers: Vec<Vec<NodeId>>,
-}
-
-/// The repeating blocks of a graph, outer blocks first. In a name, a scope ends at a `/` or `.`.
-///
-/// ```
-/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
-/// #     %\"h.0/a\" = ReLU-1(%x)\n  %\"h.0/b\" = Tanh-1(%\"h.0/a\")\n  %\"h.1/a\" = ReLU-1(%\"h.0/b\")\n  \
-/// #     %\"h.1/b\" = Tanh-1(%\"h.1/a\")\n  %y = Result-1(%\"h.1/b\")\n}\n";
-/// let graph = snick_ir::text::parse(text, None)?;
-/// let repeats = snick_view::repeats(&graph);
-/// assert_eq!(repeats[0].scopes, ["h.0", "h.1"]);
-/// # Ok::<(), snick_ir::text::ParseError>(())
-/// ```
-pub fn repeats(graph: &Graph) -> Vec<Repeat> {
+/// The repeating blocks of a graph: for each group, the names of its scopes in execution order, at least two.
+/// In a name, a scope ends at a `/` or `.`.
+pub(crate) fn repeats(graph: &Graph) -> Vec<Vec<String>> {
     let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
     let mut scopes: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for &id in order.iter().filter(|&&id| !matches!(graph.node(id).op(), Op::Const(_))) {
@@ -50,11 +31,10 @@ pub fn repeats(graph: &Graph) -> Vec<Repeat> {
     let mut found = Vec::new();
     for (_, mut names) in alike.into_iter().filter(|(_, names)| names.len() > 1) {
         names.sort_by_key(|name| places[&scopes[name][0]]);
-        let layers: Vec<Vec<NodeId>> = names.iter().map(|name| scopes[name].clone()).collect();
         // Hashes may collide, accidentally or intentionally, so the numbers of layers may differ.
-        let count = layers[0].len();
-        if layers.iter().all(|layers| layers.len() == count) {
-            found.push(Repeat { scopes: names.into_iter().map(str::to_owned).collect(), layers });
+        let count = scopes[names[0]].len();
+        if names.iter().all(|name| scopes[name].len() == count) {
+            found.push(names.into_iter().map(str::to_owned).collect());
         }
     }
     found

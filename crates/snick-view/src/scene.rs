@@ -1,15 +1,23 @@
 //! The content of a picture: the boxes and arrows of a graph, without their positions.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use snick_ir::ops::slice::notation;
-use snick_ir::{Graph, NodeId, NodeRef, Op, OpTraits, Output, Value};
-use snick_pass::primitives_by_layer;
+use snick_ir::text::Escaped;
+use snick_ir::{Graph, NodeId, Op, OpTraits, Output};
+use snick_pass::{absent_primitive, is_slice_like, primitives_by_layer};
 
-use crate::repeats::{ends, repeats};
+use crate::repeats::ends;
+use crate::scopes::{Item, Scope, constants, scopes};
 
-/// Maximum number of known elements of a constant to show.
+/// Maximum number of known elements of a constant in a tooltip.
 const MOST_ELEMENTS: usize = 8;
+
+/// A box shows the largest constant that its layer contains, if it has more elements than this.
+const FEW_ELEMENTS: usize = 64;
+
+/// Maximum number of outputs that a box lists.
+const MOST_OUTPUTS: usize = 4;
 
 /// Which part of a graph to draw.
 ///
@@ -29,12 +37,14 @@ pub struct PictureOptions {
 }
 
 impl PictureOptions {
-    /// Draws the whole graph, with each repeating block drawn once.
+    /// Draws the first view of a report: scopes are opened as long as that gives few boxes, and of repeating
+    /// blocks, only the first is opened.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Draws each scope at this depth as a single box. In a name, a scope ends at a `/` or `.`.
+    /// Draws each scope at this depth as a single box, and opens the scopes around it. In a name, a scope ends
+    /// at a `/` or `.`. A depth beyond the deepest scope draws every layer.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth: Some(depth), ..self }
@@ -46,8 +56,8 @@ impl PictureOptions {
         Self { around: Some((layer.into(), steps)), ..self }
     }
 
-    /// Draws every repeating block. By default, only the first block is drawn, with the number of repeats.
-    /// Pictures around a layer always contain every block.
+    /// Draws every layer of every repeating block, down to the depth if one is set. By default, the blocks after
+    /// the first are one box.
     #[must_use]
     pub fn each_repeat(self, each_repeat: bool) -> Self {
         Self { each_repeat, ..self }
@@ -83,25 +93,25 @@ pub enum BoxKind {
     Failed,
 }
 
-/// A box of the picture, which represents one layer or several.
+/// A box of the picture, which represents one layer or several. Control characters in its texts are escaped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SceneBox {
     /// What the box represents.
     pub kind: BoxKind,
-    /// The number of equal layers that the box represents, usually 1.
-    pub repeats: usize,
     /// The operation type, or the number of layers.
     pub title: String,
     /// The name of the layer or of the scope.
     pub name: String,
-    /// The constants that the layer reads. For a slice-like layer, also its primitives.
+    /// The largest constant that the layer contains. For a slice-like layer, also its primitives.
     pub details: Vec<String>,
-    /// The values of this box that other boxes read.
+    /// The constants that the layer reads, with the elements of short ones.
+    pub constants: Vec<String>,
+    /// The first outputs of the layer.
     pub outputs: Vec<SceneOutput>,
 }
 
-/// A value that one box computes and another box reads.
+/// A value that a layer computes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SceneOutput {
@@ -127,7 +137,7 @@ pub struct SceneArrow {
 pub struct Scene {
     /// The name of the graph.
     pub title: String,
-    /// The boxes, ordered so that most arrows point from an earlier box to a later one.
+    /// The boxes in execution order. An arrow points to a later box, unless the graph has a cycle.
     pub boxes: Vec<SceneBox>,
     /// The arrows, sorted and without duplicates.
     pub arrows: Vec<SceneArrow>,
@@ -139,113 +149,177 @@ impl Scene {
     /// Creates the scene of a graph.
     pub fn new(graph: &Graph, options: &PictureOptions) -> Self {
         let mut lowered = graph.clone();
-        // A layer that cannot be lowered is drawn without primitives.
+        // A layer that cannot be lowered is drawn with the reason.
         drop(snick_pass::lower_slices(&mut lowered));
-        Self::of(graph, Some(&lowered), options)
+        Self::of(graph, &lowered, options)
     }
 
     /// Creates the scene of a graph. `lowered` is the same graph, in which slice-like layers are lowered.
-    fn of(graph: &Graph, lowered: Option<&Graph>, options: &PictureOptions) -> Self {
-        let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
-        let near = options.around.as_ref().map(|(layer, steps)| neighbourhood(graph, &order, layer, *steps));
-        let merged = Merged::new(graph, near.is_none() && !options.each_repeat);
-        let primitives = lowered.map(primitives_by_layer).unwrap_or_default();
-        let mut scene = Self { title: graph.name.clone(), ..Self::default() };
-        let mut places: HashMap<NodeId, usize> = HashMap::new();
-        let mut scopes: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut counts: Vec<usize> = Vec::new();
-        let is_drawn = |id: NodeId| {
-            !is_constant(graph.node(id))
-                && near.as_ref().is_none_or(|near| near.contains(&id))
-                && merged.is_first(id)
-        };
-        for &id in order.iter().filter(|&&id| is_drawn(id)) {
-            let node = graph.node(id);
-            let scope = options.depth.and_then(|depth| scope(node.name(), depth));
-            let known = scope.and_then(|scope| scopes.get(scope).copied());
-            let place = known.unwrap_or_else(|| {
-                scene.boxes.push(layer(graph, id, options));
-                counts.push(0);
-                counts.len() - 1
+    fn of(graph: &Graph, lowered: &Graph, options: &PictureOptions) -> Self {
+        let mut scene = Self { title: escaped(&graph.name), ..Self::default() };
+        let mut place_of: HashMap<NodeId, usize> = HashMap::new();
+        let shown = Shown::of(graph, options);
+        let layers = Layers { graph, lowered, primitives: primitives_by_layer(lowered), options };
+        let constant = constants(graph);
+        for (at, item) in shown.boxes.iter().enumerate() {
+            let inside = item.layers();
+            place_of.extend(inside.iter().map(|&id| (id, at)));
+            scene.boxes.push(match item {
+                Item::Layer(id) => layers.layer(*id, &constant),
+                Item::Scope(scope) => layers.scope(scope, &inside),
             });
-            if let Some(scope) = scope {
-                scopes.insert(scope, place);
-            }
-            let drawn = &mut scene.boxes[place];
-            drawn.repeats = drawn.repeats.max(merged.count(id));
-            if let (Some(lowered), Some(ids)) = (lowered, primitives.get(node.name())) {
-                let text =
-                    |id: &NodeId| format!("slice{}", notation(lowered, *id).unwrap_or_default().join(" "));
-                drawn.details.extend(ids.iter().filter(|_| drawn.kind == BoxKind::Slice).map(text));
-            }
-            counts[place] += 1;
-            places.insert(id, place);
-            let same = lowered.and_then(|lowered| Some(lowered.node(lowered.find(node.name())?)));
-            let mut lowered_bodies = same.into_iter().flat_map(|node| node.op().bodies());
-            for (role, body) in node.op().bodies() {
-                let lowered = lowered_bodies.next().map(|(_, body)| body);
-                let mut inner = Self::of(body, lowered, &PictureOptions { around: None, ..options.clone() });
-                inner.title = format!("{role} of {} {}", node.op().type_name(), node.name());
-                scene.bodies.push(inner);
-            }
+            scene.bodies.extend(inside.into_iter().flat_map(|id| layers.bodies(id)));
         }
-        for (scope, &place) in scopes.iter().filter(|(_, place)| counts[**place] > 1) {
-            let folded = &mut scene.boxes[place];
-            *folded = SceneBox {
-                kind: if folded.kind == BoxKind::Failed { BoxKind::Failed } else { BoxKind::Scope },
-                repeats: folded.repeats,
-                title: format!("{} layers", counts[place]),
-                name: match folded.repeats {
-                    1 => (*scope).to_owned(),
-                    count => format!("{scope} and {} like it", count - 1),
-                },
-                details: Vec::new(),
-                outputs: Vec::new(),
-            };
+        let mut arrows = BTreeSet::new();
+        for (&id, &to) in &place_of {
+            let read = graph.inputs(id).into_iter().flatten();
+            let from = read.filter_map(|value| place_of.get(&value.node).copied());
+            arrows.extend(from.filter(|&from| from != to).map(|from| SceneArrow { from, to }));
         }
-        scene.connect(graph, &order, &places, &merged);
+        scene.arrows = arrows.into_iter().collect();
         scene
     }
+}
 
-    /// Adds the arrows, and the outputs of each box.
-    fn connect(&mut self, graph: &Graph, order: &[NodeId], places: &HashMap<NodeId, usize>, merged: &Merged) {
-        let mut shown: HashSet<Value> = HashSet::new();
-        for &id in order {
-            let Some(&to) = places.get(&merged.first(id)) else { continue };
-            for value in graph.inputs(id).into_iter().flatten() {
-                let first = merged.first(value.node);
-                let Some(&from) = places.get(&first).filter(|from| **from != to) else { continue };
-                // Skips an arrow from one merged block to the next, which would point back to the start of
-                // the first block.
-                if from > to && !(merged.is_first(id) && merged.is_first(value.node)) {
-                    continue;
-                }
-                self.arrows.push(SceneArrow { from, to });
-                if shown.insert(Value { node: first, ..value })
-                    && let Some(out) = graph.output(value)
-                {
-                    self.boxes[from].outputs.push(output(graph, out));
+/// The layers and scopes that become boxes, in execution order.
+struct Shown {
+    boxes: Vec<Item>,
+}
+
+impl Shown {
+    fn of(graph: &Graph, options: &PictureOptions) -> Self {
+        let mut shown = Self { boxes: Vec::new() };
+        let items = scopes(graph);
+        match &options.around {
+            Some((layer, steps)) => {
+                let near = neighbourhood(graph, layer, *steps);
+                let layers = items.iter().flat_map(Item::layers);
+                shown.boxes.extend(layers.filter(|id| near.contains(id)).map(Item::Layer));
+            }
+            None => items.into_iter().for_each(|item| shown.add(item, options)),
+        }
+        shown
+    }
+
+    fn add(&mut self, item: Item, options: &PictureOptions) {
+        match item {
+            Item::Scope(scope) if options.opens(&scope) => {
+                let is_group = scope.repeats > 0;
+                for (at, part) in scope.items.into_iter().enumerate() {
+                    // The blocks of a group after the first are closed.
+                    if is_group && at > 0 && !options.each_repeat {
+                        self.boxes.push(part);
+                    } else {
+                        self.add(part, options);
+                    }
                 }
             }
+            item => self.boxes.push(item),
         }
-        self.arrows.sort_unstable();
-        self.arrows.dedup();
+    }
+}
+
+impl PictureOptions {
+    /// Whether the parts of a scope are drawn.
+    fn opens(&self, scope: &Scope) -> bool {
+        let Some(depth) = self.depth else { return scope.is_open || self.each_repeat };
+        match scope.items.first() {
+            // The blocks of a group are at the depth of the group.
+            Some(Item::Scope(block)) if scope.repeats > 0 => ends(&block.name).count() < depth,
+            _ if scope.is_named => ends(&scope.name).count() + 1 < depth,
+            _ => true,
+        }
+    }
+}
+
+/// Creates boxes.
+struct Layers<'g> {
+    graph: &'g Graph,
+    lowered: &'g Graph,
+    primitives: HashMap<&'g str, Vec<NodeId>>,
+    options: &'g PictureOptions,
+}
+
+impl Layers<'_> {
+    fn layer(&self, id: NodeId, constant: &HashSet<NodeId>) -> SceneBox {
+        let Self { graph, .. } = *self;
+        let node = graph.node(id);
+        let kind = match node.op() {
+            _ if self.options.is_failed(node.name()) => BoxKind::Failed,
+            Op::Parameter(_) => BoxKind::Input,
+            Op::Result(_) => BoxKind::Output,
+            op if op.has(OpTraits::SLICE_LIKE) => BoxKind::Slice,
+            _ => BoxKind::Layer,
+        };
+        let weights =
+            largest_constant(graph, id, constant).map(|out| format!("weights {}", text(graph, out)));
+        let slice = (is_slice_like(node.op()) || matches!(node.op(), Op::Slice(_))).then(|| self.slice(id));
+        let outputs = node.outs().iter().take(MOST_OUTPUTS).filter(|_| kind != BoxKind::Output);
+        SceneBox {
+            kind,
+            title: escaped(node.op().type_name()),
+            name: escaped(node.name()),
+            details: weights.into_iter().chain(slice).collect(),
+            constants: read_constants(graph, id),
+            outputs: outputs.map(|out| output(graph, out)).collect(),
+        }
+    }
+
+    /// The primitives that replace a slice-like layer, or the reason why there are none.
+    fn slice(&self, id: NodeId) -> String {
+        let found = self.primitives.get(self.graph.node(id).name()).into_iter().flatten();
+        let text =
+            |&id: &NodeId| format!("slice{}", notation(self.lowered, id).unwrap_or_default().join(" "));
+        let slices: Vec<String> = found.map(text).collect();
+        match slices.is_empty() {
+            true => absent_primitive(self.graph, id, self.lowered).to_owned(),
+            false => escaped(&slices.join(" ")),
+        }
+    }
+
+    fn scope(&self, scope: &Scope, layers: &[NodeId]) -> SceneBox {
+        let has_failed = layers.iter().any(|&id| self.options.is_failed(self.graph.node(id).name()));
+        SceneBox {
+            kind: if has_failed { BoxKind::Failed } else { BoxKind::Scope },
+            title: match scope.repeats {
+                0 => format!("{} layers", scope.size),
+                repeats => format!("{repeats} × {} layers", (scope.size + repeats / 2) / repeats),
+            },
+            name: escaped(&scope.name),
+            details: Vec::new(),
+            constants: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// The scenes of the bodies of a layer.
+    fn bodies(&self, id: NodeId) -> Vec<Scene> {
+        let node = self.graph.node(id);
+        let same = self.lowered.find(node.name()).map(|same| self.lowered.node(same));
+        let mut lowered = same.into_iter().flat_map(|node| node.op().bodies());
+        let options = PictureOptions { around: None, ..self.options.clone() };
+        let scene = |(role, body): (&str, &Graph)| {
+            let lowered = lowered.next().map_or(body, |(_, body)| body);
+            let title = escaped(&format!("{role} of {} {}", node.op().type_name(), node.name()));
+            Scene { title, ..Scene::of(body, lowered, &options) }
+        };
+        node.op().bodies().map(scene).collect()
     }
 }
 
 /// The layers that are connected to a layer by at most `steps` edges, in either direction. A shared constant
 /// does not connect the layers that read it.
-fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> HashSet<NodeId> {
+fn neighbourhood(graph: &Graph, layer: &str, steps: usize) -> HashSet<NodeId> {
     let mut neighbours: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
-    for &id in order {
+    for id in graph.ids() {
         for value in graph.inputs(id).into_iter().flatten() {
             neighbours.entry(id).or_default().push(value.node);
-            if !is_constant(graph.node(value.node)) {
+            if !matches!(graph.node(value.node).op(), Op::Const(_)) {
                 neighbours.entry(value.node).or_default().push(id);
             }
         }
     }
-    let start = order.iter().copied().filter(|&id| graph.node(id).name() == layer);
+    let start = graph.ids().filter(|&id| graph.node(id).name() == layer);
     let mut waiting: VecDeque<(NodeId, usize)> = start.map(|id| (id, steps)).collect();
     let mut near: HashSet<NodeId> = waiting.iter().map(|(id, _)| *id).collect();
     while let Some((id, left)) = waiting.pop_front() {
@@ -258,90 +332,60 @@ fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> 
     near
 }
 
-/// The first `depth` scopes of a name, if the name has that many.
-fn scope(name: &str, depth: usize) -> Option<&str> {
-    ends(name).take(depth).nth(depth.checked_sub(1)?).map(|end| &name[..end])
-}
-
-/// The layers of repeating blocks that are drawn as a layer of the first block.
-#[derive(Default)]
-struct Merged {
-    /// For each layer of a later block, the corresponding layer of the first block.
-    into: HashMap<NodeId, NodeId>,
-    counts: HashMap<NodeId, usize>,
-}
-
-impl Merged {
-    fn new(graph: &Graph, is_wanted: bool) -> Self {
-        let mut merged = Self::default();
-        for repeat in repeats(graph).into_iter().filter(|_| is_wanted) {
-            let Some((first, others)) = repeat.layers.split_first() else { continue };
-            for (&id, &first) in others.iter().flat_map(|block| block.iter().zip(first)) {
-                // Outer blocks come before inner blocks. If a layer is in both, its entry for the outer block
-                // is kept, because the first outer block contains the inner blocks.
-                merged.into.entry(id).or_insert(first);
+/// The largest constant among those that a layer reads directly or through layers that depend only on
+/// constants, if it has more than a few elements.
+fn largest_constant<'g>(graph: &'g Graph, id: NodeId, constant: &HashSet<NodeId>) -> Option<&'g Output> {
+    let mut found = vec![id];
+    let mut seen = HashSet::new();
+    let (mut at, mut most, mut largest) = (0, FEW_ELEMENTS, None);
+    while let Some(&reader) = found.get(at) {
+        at += 1;
+        for value in graph.inputs(reader).into_iter().flatten() {
+            if !constant.contains(&value.node) || !seen.insert(value.node) {
+                continue;
+            }
+            found.push(value.node);
+            let node = graph.node(value.node);
+            let Some(out) = node.outs().first().filter(|_| matches!(node.op(), Op::Const(_))) else {
+                continue;
+            };
+            let dims = out.fact.shape().as_static();
+            let elements = dims.map_or(0, |dims| dims.iter().fold(1, |all, &dim| dim.saturating_mul(all)));
+            if elements > most {
+                (most, largest) = (elements, Some(value.node));
             }
         }
-        let later: Vec<NodeId> = merged.into.keys().copied().collect();
-        for id in later {
-            *merged.counts.entry(merged.first(id)).or_insert(1) += 1;
-        }
-        merged
     }
-
-    /// The layer whose box represents this layer in the picture.
-    fn first(&self, mut id: NodeId) -> NodeId {
-        // Each step leads to an earlier block, so this terminates.
-        while let Some(&first) = self.into.get(&id) {
-            id = first;
-        }
-        id
-    }
-
-    fn is_first(&self, id: NodeId) -> bool {
-        !self.into.contains_key(&id)
-    }
-
-    /// The number of layers that the box of this layer represents.
-    fn count(&self, id: NodeId) -> usize {
-        self.counts.get(&id).copied().unwrap_or(1)
-    }
+    graph.node(largest?).outs().first()
 }
 
-fn is_constant(node: NodeRef) -> bool {
-    matches!(node.op(), Op::Const(_))
-}
-
-/// The box for one layer, without its outputs.
-fn layer(graph: &Graph, id: NodeId, options: &PictureOptions) -> SceneBox {
-    let node = graph.node(id);
-    let kind = match node.op() {
-        _ if options.failed.contains(node.name()) => BoxKind::Failed,
-        Op::Parameter(_) => BoxKind::Input,
-        Op::Result(_) => BoxKind::Output,
-        op if op.has(OpTraits::SLICE_LIKE) => BoxKind::Slice,
-        _ => BoxKind::Layer,
-    };
+/// The constants that a layer reads.
+fn read_constants(graph: &Graph, id: NodeId) -> Vec<String> {
     let constants = graph.inputs(id).into_iter().enumerate().filter_map(|(port, value)| {
-        let value = value.filter(|value| is_constant(graph.node(value.node)))?;
+        let value = value.filter(|value| matches!(graph.node(value.node).op(), Op::Const(_)))?;
         let out = graph.output(value)?;
         let known = out.fact.ints().filter(|elements| elements.len() <= MOST_ELEMENTS);
         let known = known.map(|elements| format!(" {elements:?}")).unwrap_or_default();
-        Some(format!("{port}: {}{known}", output(graph, out).text))
+        Some(format!("{port}: {}{known}", text(graph, out)))
     });
-    SceneBox {
-        kind,
-        repeats: 1,
-        title: node.op().type_name().to_owned(),
-        name: node.name().to_owned(),
-        details: constants.collect(),
-        outputs: Vec::new(),
-    }
+    constants.collect()
 }
 
 fn output(graph: &Graph, out: &Output) -> SceneOutput {
     let (shape, symbols) = (out.fact.shape(), graph.symbols());
     let is_bounded =
         shape.dims().is_some_and(|dims| dims.iter().all(|dim| symbols.interval(dim).has_upper()));
-    SceneOutput { text: format!("{}{}", out.fact.element_type(), shape.display_labels(symbols)), is_bounded }
+    SceneOutput { text: text(graph, out), is_bounded }
+}
+
+/// Element type and shape, such as `f32[N,3]`.
+fn text(graph: &Graph, out: &Output) -> String {
+    let dims = out.fact.shape().dims();
+    let dims = dims.map(|dims| dims.iter().map(|dim| graph.symbols().display(dim).to_string()).collect());
+    let dims: Vec<String> = dims.unwrap_or_else(|| vec!["...".to_owned()]);
+    escaped(&format!("{}[{}]", out.fact.element_type(), dims.join(",")))
+}
+
+fn escaped(text: &str) -> String {
+    Escaped(text).to_string()
 }

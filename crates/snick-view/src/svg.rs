@@ -1,6 +1,5 @@
 //! Draws a scene as SVG for light and dark mode.
 
-use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use snick_ir::Graph;
@@ -21,10 +20,7 @@ const ARROW: f64 = 22.0;
 const MARGIN: f64 = 16.0;
 
 /// Maximum number of characters per line; the tooltip shows the whole line.
-const LONGEST: usize = 44;
-
-/// Maximum number of outputs, and of constants, that a box lists.
-const MOST_LINES: usize = 6;
+const LONGEST: usize = 40;
 
 const STYLE: &str = "\
 svg{background:#fff;font:12px ui-monospace,Menlo,Consolas,monospace}\
@@ -105,27 +101,31 @@ impl<'s> Panel<'s> {
 }
 
 /// The lines of text in a box, each with its CSS class.
-fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
-    let title = match one.repeats {
-        1 => Cow::Borrowed(one.title.as_str()),
-        count => Cow::Owned(format!("{count} × {}", one.title)),
-    };
-    let name = (!one.name.is_empty()).then_some(("name", Cow::Borrowed(one.name.as_str())));
-    let details =
-        one.details.iter().take(MOST_LINES).map(|detail| ("detail", Cow::Borrowed(detail.as_str())));
-    [("title", title)].into_iter().chain(name).chain(details)
+fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, String)> {
+    // A layer is shown with the last scope around it.
+    let start = one.name.rmatch_indices('/').nth(1).filter(|_| one.kind != BoxKind::Scope);
+    let name = start.map_or(one.name.as_str(), |(at, _)| &one.name[at + 1..]);
+    let details = one.details.iter().map(|detail| ("detail", shortened(detail)));
+    [("title", shortened(&one.title)), ("name", shortened(name))].into_iter().chain(details)
+}
+
+/// The number of characters of the longest line.
+fn longest(lines: impl Iterator<Item = String>) -> f64 {
+    lines.map(|line| line.chars().count()).max().unwrap_or_default() as f64
+}
+
+/// The width of the box itself.
+fn inner_width(one: &SceneBox) -> f64 {
+    longest(lines(one).map(|(_, line)| line)) * CHARACTER + 2.0 * PADDING
 }
 
 fn size(one: &SceneBox) -> Size {
-    let longest = lines(one).map(|(_, line)| shortened(&line).chars().count()).max().unwrap_or_default();
-    let outputs = one.outputs.iter().take(MOST_LINES);
-    let widest =
-        outputs.clone().map(|output| shortened(&output.text).chars().count()).max().unwrap_or_default();
+    let widest = longest(one.outputs.iter().map(|output| shortened(&output.text)));
     Size {
         // Outputs are written below the box, to the right of its middle.
-        width: (longest as f64 * CHARACTER + 2.0 * PADDING).max(2.0 * (widest as f64 * CHARACTER + PADDING)),
+        width: inner_width(one).max(2.0 * (widest * CHARACTER + PADDING)),
         height: lines(one).count() as f64 * LINE + PADDING,
-        below: outputs.count() as f64 * LINE + ARROW,
+        below: one.outputs.len() as f64 * LINE + ARROW,
     }
 }
 
@@ -138,30 +138,25 @@ fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
         BoxKind::Failed => "box failed",
         BoxKind::Layer => "box",
     };
-    let longest = lines(one).map(|(_, line)| shortened(&line).chars().count()).max().unwrap_or_default();
-    let width = longest as f64 * CHARACTER + 2.0 * PADDING;
+    let width = inner_width(one);
     let left = place.x - width / 2.0;
     let round = if matches!(one.kind, BoxKind::Input | BoxKind::Output) { 10 } else { 3 };
+    let _ = write!(out, "<g><title>{} {}", Quoted(&one.title), Quoted(&one.name));
+    for constant in &one.constants {
+        let _ = write!(out, "\n{}", Quoted(constant));
+    }
     let _ = writeln!(
         out,
-        "<g><title>{} {}</title><rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" \
-         height=\"{:.1}\" rx=\"{round}\"/>",
-        Quoted(&one.title),
-        Quoted(&one.name),
-        place.y,
-        size.height
+        "</title><rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"{round}\"/>",
+        place.y, size.height
     );
     for (at, (class, line)) in lines(one).enumerate() {
         text(out, class, [left + PADDING, place.y + LINE * (at as f64 + 1.0) - 1.0], &line);
     }
-    for (at, output) in one.outputs.iter().take(MOST_LINES).enumerate() {
+    for (at, output) in one.outputs.iter().enumerate() {
         let class = if output.is_bounded { "out" } else { "out open" };
-        text(
-            out,
-            class,
-            [place.x + PADDING, place.y + size.height + LINE * (at as f64 + 1.0) - 2.0],
-            &output.text,
-        );
+        let y = place.y + size.height + LINE * (at as f64 + 1.0) - 2.0;
+        text(out, class, [place.x + PADDING, y], &output.text);
     }
     out.push_str("</g>\n");
 }

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+use std::fmt::Write as _;
+
 use snick_ir::{Graph, infer, text};
-use snick_view::{BoxKind, PictureOptions, Scene, svg};
+use snick_view::{BoxKind, Item, PictureOptions, Scene, Scope, scopes, svg};
 
 const MODEL: &str = "snick 1\ngraph \"<b>&\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N=1..,8\"}\n  \
     %k = Const-1 f32[8] <1,2,3,4,5,6,7,8>\n  %enc/one/add = Add-1(%x, %k)\n  %enc/one/relu = ReLU-1(%enc/one/add)\n  \
@@ -23,7 +25,10 @@ fn names(scene: &Scene) -> Vec<&str> {
 fn constants_are_part_of_their_readers() {
     let scene = Scene::new(&model(), &PictureOptions::new());
     assert_eq!(names(&scene), ["x", "enc/one/add", "enc/one/relu", "enc/two/exp", "top", "y"]);
-    assert_eq!(scene.boxes[1].details, ["1: f32[8]"]);
+    assert_eq!(
+        (&scene.boxes[1].constants[..], scene.boxes[1].details.len()),
+        (&["1: f32[8]".to_owned()][..], 0)
+    );
     let shown = &scene.boxes[1].outputs[0];
     assert_eq!((shown.text.as_str(), shown.is_bounded), ("f32[N,8]", false));
     assert_eq!((scene.boxes[0].kind, scene.boxes[5].kind), (BoxKind::Input, BoxKind::Output));
@@ -39,6 +44,105 @@ fn scopes_become_one_box() {
     assert_eq!(arrows, [(0, 1), (0, 2), (1, 2), (2, 3)]);
     let deeper = Scene::new(&graph, &PictureOptions::new().depth(2));
     assert_eq!(names(&deeper), ["x", "enc/one", "enc/two/exp", "top", "y"]);
+}
+
+/// The names and sizes of scopes, each in brackets, and the names of layers.
+fn outline(graph: &Graph, items: &[Item]) -> String {
+    let part = |item: &Item| match item {
+        Item::Layer(id) => graph.node(*id).name().to_owned(),
+        Item::Scope(Scope { name, items, .. }) => format!("{name} [{}]", outline(graph, items)),
+    };
+    items.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// A graph of layers given as operations, names and the names of their sources.
+fn graph(layers: &[(&str, &str, &str)]) -> Graph {
+    let mut text =
+        String::from("snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"8,8\"}\n");
+    for (op, name, sources) in layers {
+        let sources: Vec<String> = sources.split(' ').map(|name| format!("%\"{name}\"")).collect();
+        let _ = writeln!(text, "  %\"{name}\" = {op}-1({})", sources.join(", "));
+    }
+    let last = layers.last().unwrap().1;
+    text::parse(&(text + &format!("  %y = Result-1(%\"{last}\")\n}}\n")), None).unwrap()
+}
+
+#[test]
+fn a_scope_that_is_left_and_entered_again_is_two_scopes() {
+    let graph = graph(&[
+        ("ReLU", "a/1", "x"),
+        ("ReLU", "a/2", "a/1"),
+        ("Tanh", "b/1", "a/2"),
+        ("Exp", "b/2", "b/1"),
+        ("Tanh", "a/3", "b/2"),
+        ("Tanh", "a/4", "a/3"),
+    ]);
+    let outline = outline(&graph, &scopes(&graph));
+    assert_eq!(outline, "x a [a/1 a/2] b [b/1 b/2] a [a/3 a/4] y");
+}
+
+#[test]
+fn layers_of_a_shared_module_belong_to_the_blocks_that_call_it() {
+    let mut layers = Vec::new();
+    let mut last = String::from("x");
+    for block in 0..6 {
+        for (at, part) in ["conv", "", "norm", "up", "down", "add"].into_iter().enumerate() {
+            let name = if at == 1 { format!("act.{block}") } else { format!("block.{block}.{part}") };
+            layers.push((["ReLU", "Tanh", "Exp"][at % 3], name.clone(), last));
+            last = name;
+        }
+    }
+    let layers: Vec<_> =
+        layers.iter().map(|(op, name, source)| (*op, name.as_str(), source.as_str())).collect();
+    let graph = graph(&layers);
+    let items = scopes(&graph);
+    let Item::Scope(blocks) = &items[1] else { panic!("{}", outline(&graph, &items)) };
+    assert_eq!((items.len(), blocks.size), (3, 36), "{}", outline(&graph, &items));
+}
+
+#[test]
+fn what_depends_on_constants_only_is_part_of_its_reader() {
+    let text = MODEL
+        .replace("%enc/one/add = Add-1(%x, %k)", "%neg = Negative-1(%k)\n  %enc/one/add = Add-1(%x, %neg)");
+    let graph = text::parse(&text, None).unwrap();
+    let outline = outline(&graph, &scopes(&graph));
+    assert_eq!(outline, "x enc [enc/one [enc/one/add enc/one/relu] enc/two/exp] top y");
+}
+
+#[test]
+fn a_group_of_blocks_is_the_first_block_and_the_others() {
+    let mut layers = Vec::new();
+    let mut last = String::from("x");
+    for block in 0..4 {
+        for op in ["ReLU", "Tanh"] {
+            let name = format!("h.{block}/{op}");
+            layers.push((op, name.clone(), last));
+            last = name;
+        }
+    }
+    let layers: Vec<_> =
+        layers.iter().map(|(op, name, source)| (*op, name.as_str(), source.as_str())).collect();
+    let graph = graph(&layers);
+    let titles = |options: &PictureOptions| -> Vec<String> {
+        Scene::new(&graph, options).boxes.into_iter().map(|one| one.title).collect()
+    };
+    assert_eq!(titles(&PictureOptions::new()), ["Parameter", "ReLU", "Tanh", "3 × 2 layers", "Result"]);
+    assert_eq!(titles(&PictureOptions::new().each_repeat(true)).len(), 10);
+    assert_eq!(titles(&PictureOptions::new().depth(1)), ["Parameter", "4 × 2 layers", "Result"]);
+    let deep = PictureOptions::new().depth(2);
+    assert_eq!(titles(&deep), ["Parameter", "2 layers", "3 × 2 layers", "Result"]);
+    assert_eq!(titles(&deep.each_repeat(true)).len(), 6);
+}
+
+#[test]
+fn a_long_chain_is_divided_into_sections() {
+    let names: Vec<String> = (0..10_000).map(|at| format!("layer_{at}")).collect();
+    let sources = ["x"].into_iter().chain(names.iter().map(String::as_str));
+    let layers: Vec<_> =
+        names.iter().zip(sources).map(|(name, source)| ("ReLU", name.as_str(), source)).collect();
+    let graph = graph(&layers);
+    assert!(Scene::new(&graph, &PictureOptions::new()).boxes.len() <= 90);
+    assert_eq!(Scene::new(&graph, &PictureOptions::new().depth(9)).boxes.len(), 10_002);
 }
 
 #[test]

@@ -52,7 +52,7 @@ struct Picture {
     /// Draw only the layers around this layer
     #[arg(long, value_name = "LAYER")]
     around: Option<String>,
-    /// Draw every block of a repeating sequence, instead of the first one with the number of repeats
+    /// Open every block of a repeating sequence, instead of only the first
     #[arg(long)]
     each_repeat: bool,
     /// Maximum distance from LAYER, in connections

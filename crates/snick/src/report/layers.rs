@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Graph, NodeId, Op, OpTraits, Output};
 
+use super::scopes::Parts;
 use super::values::Histogram;
 use super::{Expr, Numbered, Text, dims, object, texts};
 use crate::{LayerCost, ModelCost};
@@ -99,23 +100,18 @@ impl Serialize for Graphs<'_> {
             owner: Option<usize>,
             #[serde(skip_serializing_if = "Option::is_none")]
             role: Option<&'m str>,
-            /// Groups of scopes with equal structure, such as the blocks of a network. The scopes of a group
-            /// are in execution order.
-            repeats: Vec<Vec<Text<String>>>,
+            scopes: Parts<'m>,
             layers: Layers<'m>,
         }
         let numbers = &self.of.numbers;
         let cost = self.of.model.cost().ok();
         let costs = cost.as_ref().map(|cost| (cost, costs(numbers, &cost.layers)));
-        serializer.collect_seq(numbers.graphs.iter().map(|numbered| {
-            let repeats = snick_view::repeats(numbered.graph).into_iter();
-            GraphData {
-                title: Text(&numbered.graph.name),
-                owner: numbered.owner.map(|(owner, _)| owner),
-                role: numbered.owner.map(|(_, role)| role),
-                repeats: repeats.map(|repeat| repeat.scopes.into_iter().map(Text).collect()).collect(),
-                layers: Layers { numbered, failed: &self.failed, costs: costs.as_ref() },
-            }
+        serializer.collect_seq(numbers.graphs.iter().map(|numbered| GraphData {
+            title: Text(&numbered.graph.name),
+            owner: numbered.owner.map(|(owner, _)| owner),
+            role: numbered.owner.map(|(_, role)| role),
+            scopes: Parts { of: numbered, items: snick_view::scopes(numbered.graph) },
+            layers: Layers { numbered, failed: &self.failed, costs: costs.as_ref() },
         }))
     }
 }

@@ -6,6 +6,7 @@
 mod changes;
 mod layers;
 mod overview;
+mod scopes;
 mod slices;
 mod symbols;
 mod trace;

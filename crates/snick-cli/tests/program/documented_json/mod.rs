@@ -83,6 +83,7 @@ const REPORTS: &[&str] = &[
     "report docs/examples/masked_keys.snick -o OUT/report.html",
     "report docs/examples/fancy_pad.snick -o OUT/report.html",
     "report IN/equal_sizes.snick -o OUT/report.html",
+    "report IN/scopes.snick -o OUT/report.html",
     "report IN/unranked.snick -o OUT/report.html",
     "report IN/cycle.xml -o OUT/report.html",
     "report OUT/two.onnx -o OUT/report.html",
