@@ -1,7 +1,7 @@
 // Lays out boxes in rows from top to bottom, like `layout.rs` for SVG, in time nearly linear in boxes and arrows.
 
 import { reorder } from "./order.js";
-import { rowsOf } from "./rows.js";
+import { rowsOf, WIDEST_ROW } from "./rows.js";
 
 /** The number of lanes per box; the longest arrows beyond it pass behind boxes. */
 const LANES_PER_BOX = 16;
@@ -69,8 +69,10 @@ function addLanes(items, rows, rowOf, readers) {
   return lanes;
 }
 
-/** Moves each item as close to its neighbours as the widths in its row allow. */
+/** Moves each item as close to its neighbours as the widths in its row and the width of the picture allow. */
 function spread(items, rows) {
+  const lines = rows.map((row) => offsets(row.map((item) => items[item])));
+  const widest = lines.reduce((most, { width }) => Math.max(most, width), WIDEST_ROW);
   const pull = (item, others, total) => {
     for (const other of others) {
       const weight = STRAIGHTNESS[Number(items[item].isBox) + Number(items[other].isBox)];
@@ -88,31 +90,39 @@ function spread(items, rows) {
         if (!isDown || isLast) pull(item, items[item].below, total);
         return total.weight > 0 ? { weight: total.weight, x: total.sum / total.weight } : { weight: 1, x: items[item].x };
       });
-      apart(wanted, row.map((item) => items[item])).forEach((x, at) => (items[row[at]].x = x));
+      const line = lines[isDown ? step : rows.length - 1 - step];
+      apart(wanted, line, widest).forEach((x, at) => (items[row[at]].x = x));
     }
   }
 }
 
+/** The places of the items of a row that stand as close together as possible, from the centre of the first, and their width. */
+function offsets(row) {
+  const places = [];
+  let place = 0;
+  row.forEach((item, at) => {
+    if (at > 0) place += (row[at - 1].width + item.width) / 2 + SPACES[Number(row[at - 1].isBox) + Number(item.isBox)];
+    places.push(place);
+  });
+  const half = row.length > 0 ? row[0].width / 2 : 0;
+  return { places, half, width: row.length > 0 ? half + place + row.at(-1).width / 2 : 0 };
+}
+
 /** The places closest to the wanted ones that keep neighbours apart; items that overlap are pooled. */
-function apart(wanted, row) {
+function apart(wanted, { places, half, width }, widest) {
   const pools = [];
-  const offsets = [];
-  let offset = 0;
   wanted.forEach(({ x, weight }, at) => {
-    if (at > 0) {
-      const [left, right] = [row[at - 1], row[at]];
-      offset += (left.width + right.width) / 2 + SPACES[Number(left.isBox) + Number(right.isBox)];
-    }
-    offsets.push(offset);
-    let pool = { sum: weight * (x - offset), weight, count: 1 };
+    let pool = { sum: weight * (x - places[at]), weight, count: 1 };
     while (pools.length > 0 && pools.at(-1).sum / pools.at(-1).weight > pool.sum / pool.weight) {
       const last = pools.pop();
       pool = { sum: pool.sum + last.sum, weight: pool.weight + last.weight, count: pool.count + last.count };
     }
     pools.push(pool);
   });
-  const places = pools.flatMap(({ sum, weight, count }) => new Array(count).fill(sum / weight));
-  return places.map((place, at) => place + offsets[at]);
+  // The first item may not lie further to the left, nor the last further to the right.
+  const [least, most] = [half - widest / 2, half + widest / 2 - width];
+  const starts = pools.flatMap(({ sum, weight, count }) => new Array(count).fill(Math.min(Math.max(sum / weight, least), most)));
+  return starts.map((start, at) => start + places[at]);
 }
 
 function finish(sizes, arrows, rowOf, items, rows, lanes) {

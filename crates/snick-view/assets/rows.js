@@ -1,7 +1,7 @@
 // The row of each box: every box is below the boxes that it reads, and no row is wider than a person scrolls.
 
-/** The greatest width of a row with more than one box. */
-const WIDEST_ROW = 1900;
+/** Boxes side by side are at most this wide, if they are more than one. */
+export const WIDEST_ROW = 1900;
 
 /** The room that is left in each row. */
 class Room {

@@ -147,18 +147,21 @@ impl Rows {
     }
 
     /// Sets `x` of all items. Each item is placed as close to its neighbours in the adjacent rows as the
-    /// widths in its own row allow.
+    /// widths in its own row and the width of the picture allow.
     fn spread(&mut self) {
+        let lines: Vec<Line> = self.rows.iter().map(|row| Line::new(&self.items, row)).collect();
+        let widest = lines.iter().map(|line| line.width).fold(rows::WIDEST_ROW, f64::max);
         for sweep in 0..=2 * PLACE_SWEEPS {
             let (is_down, is_last) = (sweep % 2 == 0, sweep + 2 >= 2 * PLACE_SWEEPS);
             let count = self.rows.len();
             for step in 0..count {
-                let row = &self.rows[if is_down { step } else { count - 1 - step }];
+                let at = if is_down { step } else { count - 1 - step };
+                let row = &self.rows[at];
                 let wanted: Vec<Wanted> = row
                     .iter()
                     .map(|&item| self.wanted(item, is_down || is_last, !is_down || is_last))
                     .collect();
-                let places = self.apart(&wanted, row);
+                let places = lines[at].apart(&wanted, widest);
                 for (&item, x) in row.iter().zip(places) {
                     self.items[item].x = x;
                 }
@@ -177,36 +180,6 @@ impl Rows {
             sum += straightness * self.items[other].x;
         }
         if weight > 0.0 { Wanted { x: sum / weight, weight } } else { Wanted { x: item.x, weight: 1.0 } }
-    }
-
-    /// The positions without overlaps that have the least squared distance from the wanted positions. Uses the
-    /// pool-adjacent-violators algorithm: items that would overlap are pooled and placed around the mean of
-    /// their wanted positions.
-    fn apart(&self, wanted: &[Wanted], row: &[usize]) -> Vec<f64> {
-        let mut offsets = Vec::with_capacity(row.len());
-        let mut offset = 0.0;
-        for (at, &item) in row.iter().enumerate() {
-            if let Some(left) = at.checked_sub(1) {
-                let (left, right) = (&self.items[row[left]], &self.items[item]);
-                offset += (left.width + right.width) / 2.0 + SPACES[left.boxes(right)];
-            }
-            offsets.push(offset);
-        }
-        // Pools of neighbouring items: the weighted sum of their wanted positions, the weight, and their number.
-        let mut pools: Vec<(f64, f64, usize)> = Vec::new();
-        for (wanted, offset) in wanted.iter().zip(&offsets) {
-            let mut pool = (wanted.weight * (wanted.x - offset), wanted.weight, 1);
-            while let Some(&(sum, weight, count)) = pools.last()
-                && sum / weight > pool.0 / pool.1
-            {
-                pool = (pool.0 + sum, pool.1 + weight, pool.2 + count);
-                pools.pop();
-            }
-            pools.push(pool);
-        }
-        let places =
-            pools.into_iter().flat_map(|(sum, weight, count)| std::iter::repeat_n(sum / weight, count));
-        places.zip(offsets).map(|(place, offset)| place + offset).collect()
     }
 
     fn finish(self, sizes: &[Size], arrows: &[SceneArrow], row_of: &[usize]) -> Layout {
@@ -243,6 +216,55 @@ impl Rows {
 struct Wanted {
     x: f64,
     weight: f64,
+}
+
+/// The items of a row, standing as close together as possible.
+struct Line {
+    /// The position of each item, from the centre of the first.
+    places: Vec<f64>,
+    /// Half the width of the first item.
+    half: f64,
+    width: f64,
+}
+
+impl Line {
+    fn new(items: &[Item], row: &[usize]) -> Self {
+        let mut place = 0.0;
+        let mut places = Vec::with_capacity(row.len());
+        for (at, &item) in row.iter().enumerate() {
+            if let Some(left) = at.checked_sub(1) {
+                let (left, right) = (&items[row[left]], &items[item]);
+                place += (left.width + right.width) / 2.0 + SPACES[left.boxes(right)];
+            }
+            places.push(place);
+        }
+        let half = |item: Option<&usize>| item.map_or(0.0, |&item| items[item].width / 2.0);
+        Self { places, half: half(row.first()), width: half(row.first()) + place + half(row.last()) }
+    }
+
+    /// The positions without overlaps that have the least squared distance from the wanted positions, within
+    /// a picture of the given width. Uses the pool-adjacent-violators algorithm: items that would overlap are
+    /// pooled and placed around the mean of their wanted positions.
+    fn apart(&self, wanted: &[Wanted], widest: f64) -> Vec<f64> {
+        // Pools of neighbouring items: the weighted sum of their wanted positions, the weight, and their number.
+        let mut pools: Vec<(f64, f64, usize)> = Vec::new();
+        for (wanted, place) in wanted.iter().zip(&self.places) {
+            let mut pool = (wanted.weight * (wanted.x - place), wanted.weight, 1);
+            while let Some(&(sum, weight, count)) = pools.last()
+                && sum / weight > pool.0 / pool.1
+            {
+                pool = (pool.0 + sum, pool.1 + weight, pool.2 + count);
+                pools.pop();
+            }
+            pools.push(pool);
+        }
+        // The first item may not lie further to the left, nor the last further to the right.
+        let (least, most) = (self.half - widest / 2.0, self.half + widest / 2.0 - self.width);
+        let starts = pools
+            .into_iter()
+            .flat_map(|(sum, weight, count)| std::iter::repeat_n((sum / weight).max(least).min(most), count));
+        starts.zip(&self.places).map(|(start, place)| start + place).collect()
+    }
 }
 
 #[cfg(test)]

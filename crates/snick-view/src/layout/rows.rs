@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-/// The greatest width of a row with more than one box.
-const WIDEST_ROW: f64 = 1900.0;
+/// Boxes side by side are at most this wide, if they are more than one.
+pub(super) const WIDEST_ROW: f64 = 1900.0;
 
 /// The room that is left in each row.
 struct Room {
