@@ -56,8 +56,8 @@ function symbolic(output) {
   return `${output.type}${output.dims ? `[${output.dims.join(",")}]` : "[...]"}`;
 }
 
-function scopeTitle(scope) {
-  return scope.repeats ? `${scope.repeats} × ${Math.round(scope.size / scope.repeats)} layers` : `${scope.size} layers`;
+function scopeTitle({ repeats, size }) {
+  return repeats > 0 && repeats < size ? `${repeats} × ${Math.round(size / repeats)} layers` : `${size} layers`;
 }
 
 /** The last part of a name, with the scope before it. */

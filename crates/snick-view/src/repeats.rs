@@ -10,7 +10,7 @@ pub(crate) const DEEPEST: usize = 12;
 
 /// The repeating blocks of a graph: for each group, the names of its scopes in execution order, at least two.
 /// In a name, a scope ends at a `/` or `.`.
-pub(crate) fn repeats(graph: &Graph) -> Vec<Vec<String>> {
+pub(crate) fn repeats(graph: &Graph, structure: &Structure) -> Vec<Vec<String>> {
     let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
     let mut scopes: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for &id in order.iter().filter(|&&id| !matches!(graph.node(id).op(), Op::Const(_))) {
@@ -20,13 +20,12 @@ pub(crate) fn repeats(graph: &Graph) -> Vec<Vec<String>> {
         }
     }
     scopes.retain(|_, layers| layers.len() > 1);
-    let hashes: HashMap<NodeId, u64> = order.iter().map(|&id| (id, hash_of_layer(graph, id))).collect();
     let places: HashMap<NodeId, usize> = order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
     let mut alike: BTreeMap<(usize, &str, u64), Vec<&str>> = BTreeMap::new();
     for (scope, layers) in &scopes {
         let parent = ends(scope).last().map_or("", |end| &scope[..end]);
         let depth = ends(scope).count();
-        alike.entry((depth, parent, hash_of_scope(graph, layers, &hashes))).or_default().push(scope);
+        alike.entry((depth, parent, structure.hash(graph, layers))).or_default().push(scope);
     }
     let mut found = Vec::new();
     for (_, mut names) in alike.into_iter().filter(|(_, names)| names.len() > 1) {
@@ -45,6 +44,34 @@ pub(crate) fn ends(name: &str) -> impl Iterator<Item = usize> {
     name.match_indices(['/', '.']).map(|(at, _)| at).filter(|&at| at > 0)
 }
 
+/// What layers of equal structure have in common.
+pub(crate) struct Structure {
+    /// The hash of each layer without its connections.
+    hashes: HashMap<NodeId, u64>,
+}
+
+impl Structure {
+    pub fn new(graph: &Graph) -> Self {
+        Self { hashes: graph.ids().map(|id| (id, hash_of_layer(graph, id))).collect() }
+    }
+
+    /// Hashes layers and their connections. All values from outside count as equal.
+    pub fn hash(&self, graph: &Graph, layers: &[NodeId]) -> u64 {
+        let places: HashMap<NodeId, usize> = layers.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let mut hasher = DefaultHasher::new();
+        for &id in layers {
+            self.hashes.get(&id).hash(&mut hasher);
+            for value in graph.inputs(id) {
+                let inside = value.and_then(|value| Some((*places.get(&value.node)?, value.port)));
+                inside.hash(&mut hasher);
+                let constant = value.filter(|value| matches!(graph.node(value.node).op(), Op::Const(_)));
+                constant.and_then(|value| self.hashes.get(&value.node)).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}
+
 /// Hashes the operation of a layer, its attributes, and the element types and sizes of its outputs; ignores
 /// symbols.
 fn hash_of_layer(graph: &Graph, id: NodeId) -> u64 {
@@ -61,22 +88,6 @@ fn hash_of_layer(graph: &Graph, id: NodeId) -> u64 {
         out.fact.element_type().name().hash(&mut hasher);
         let dims = out.fact.shape().dims();
         dims.map(|dims| dims.iter().map(|dim| dim.as_const()).collect::<Vec<_>>()).hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// Hashes the layers of a scope and their connections. All values from outside the scope count as equal.
-fn hash_of_scope(graph: &Graph, layers: &[NodeId], hashes: &HashMap<NodeId, u64>) -> u64 {
-    let places: HashMap<NodeId, usize> = layers.iter().enumerate().map(|(at, &id)| (id, at)).collect();
-    let mut hasher = DefaultHasher::new();
-    for &id in layers {
-        hashes.get(&id).hash(&mut hasher);
-        for value in graph.inputs(id) {
-            let inside = value.and_then(|value| Some((*places.get(&value.node)?, value.port)));
-            inside.hash(&mut hasher);
-            let constant = value.filter(|value| matches!(graph.node(value.node).op(), Op::Const(_)));
-            constant.and_then(|value| hashes.get(&value.node)).hash(&mut hasher);
-        }
     }
     hasher.finish()
 }

@@ -44,7 +44,7 @@ impl PictureOptions {
     }
 
     /// Draws each scope at this depth as a single box, and opens the scopes around it. In a name, a scope ends
-    /// at a `/` or `.`. A depth beyond the deepest scope draws every layer.
+    /// at a `/` or `.`.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth: Some(depth), ..self }
@@ -56,7 +56,7 @@ impl PictureOptions {
         Self { around: Some((layer.into(), steps)), ..self }
     }
 
-    /// Draws every layer of every repeating block, down to the depth if one is set. By default, the blocks after
+    /// Draws every layer, or every block down to the depth if one is set. By default, the repeating blocks after
     /// the first are one box.
     #[must_use]
     pub fn each_repeat(self, each_repeat: bool) -> Self {
@@ -281,9 +281,9 @@ impl Layers<'_> {
         let has_failed = layers.iter().any(|&id| self.options.is_failed(self.graph.node(id).name()));
         SceneBox {
             kind: if has_failed { BoxKind::Failed } else { BoxKind::Scope },
-            title: match scope.repeats {
-                0 => format!("{} layers", scope.size),
-                repeats => format!("{repeats} × {} layers", (scope.size + repeats / 2) / repeats),
+            title: match (scope.repeats, scope.size) {
+                (repeats, size) if repeats == 0 || repeats == size => format!("{size} layers"),
+                (repeats, size) => format!("{repeats} × {} layers", (size + repeats / 2) / repeats),
             },
             name: escaped(&scope.name),
             details: Vec::new(),

@@ -135,14 +135,64 @@ fn a_group_of_blocks_is_the_first_block_and_the_others() {
 }
 
 #[test]
-fn a_long_chain_is_divided_into_sections() {
+fn equal_layers_of_a_long_chain_are_a_group() {
     let names: Vec<String> = (0..10_000).map(|at| format!("layer_{at}")).collect();
     let sources = ["x"].into_iter().chain(names.iter().map(String::as_str));
     let layers: Vec<_> =
         names.iter().zip(sources).map(|(name, source)| ("ReLU", name.as_str(), source)).collect();
     let graph = graph(&layers);
-    assert!(Scene::new(&graph, &PictureOptions::new()).boxes.len() <= 90);
-    assert_eq!(Scene::new(&graph, &PictureOptions::new().depth(9)).boxes.len(), 10_002);
+    let first = Scene::new(&graph, &PictureOptions::new());
+    let titles: Vec<&str> = first.boxes.iter().map(|one| one.title.as_str()).collect();
+    assert_eq!(titles, ["Parameter", "ReLU", "9999 layers", "Result"]);
+    assert_eq!(Scene::new(&graph, &PictureOptions::new().each_repeat(true)).boxes.len(), 10_002);
+}
+
+#[test]
+fn unnamed_blocks_of_equal_structure_are_a_group() {
+    let ops = ["ReLU", "Tanh", "Exp", "Sigmoid"];
+    let mut layers = vec![("Exp", String::from("stem"), String::from("x"))];
+    for at in 0..30 {
+        let (name, before) = (|part: &str| format!("{part}_{at}"), layers.last().unwrap().1.clone());
+        layers.push((ops[0], name("relu"), before.clone()));
+        layers.push((ops[1], name("tanh"), name("relu")));
+        layers.push((ops[2], name("exp"), name("tanh")));
+        layers.push(("Add", name("add"), format!("{} {before}", name("exp"))));
+    }
+    let layers: Vec<_> =
+        layers.iter().map(|(op, name, source)| (*op, name.as_str(), source.as_str())).collect();
+    let graph = graph(&layers);
+    let items = scopes(&graph);
+    let [_, _, Item::Scope(group), _] = items.as_slice() else { panic!("{}", outline(&graph, &items)) };
+    assert_eq!(
+        (group.repeats, group.size, group.name.as_str()),
+        (30, 120, "relu_0 … add_0 … relu_29 … add_29")
+    );
+}
+
+#[test]
+fn a_long_graph_without_repeats_is_divided_where_a_single_value_leads_on() {
+    // The numbers of layers between the places differ, so no two pieces are equal.
+    let mut layers = Vec::new();
+    let mut last = String::from("x");
+    for piece in 0..30 {
+        let before = last.clone();
+        for at in 0..=piece {
+            let name = format!("layer_{piece}_{at}");
+            layers.push(("ReLU", name.clone(), last));
+            last = name;
+        }
+        let name = format!("add_{piece}");
+        layers.push(("Add", name.clone(), format!("{last} {before}")));
+        last = name;
+    }
+    let layers: Vec<_> =
+        layers.iter().map(|(op, name, source)| (*op, name.as_str(), source.as_str())).collect();
+    let graph = graph(&layers);
+    let scene = Scene::new(&graph, &PictureOptions::new());
+    assert!(scene.boxes.len() <= 90);
+    let sections = scene.boxes.iter().filter(|one| one.kind == BoxKind::Scope);
+    assert!(sections.clone().count() > 5 && sections.clone().all(|one| one.name.contains("… add_")));
+    assert!(scene.arrows.iter().all(|arrow| arrow.to == arrow.from + 1), "{:?}", scene.arrows);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use snick_ir::{Graph, NodeId, Op, OpTraits};
 
 use crate::execution::execution_order;
-use crate::repeats::repeats;
+use crate::repeats::{Structure, repeats};
 
 /// Maximum number of boxes of the first view.
 const MOST_BOXES: usize = 90;
@@ -67,8 +67,9 @@ pub fn scopes(graph: &Graph) -> Vec<Item> {
     let paths = paths::with_hosts(graph, &layers, &sources);
     let order = execution_order(&paths, &sources);
     let mut items = tree(order.into_iter().map(|node| (layers[node], paths[node].as_slice())));
-    group(&mut items, &repeat_of_each_scope(graph));
-    sections::divide(graph, &mut items);
+    let structure = Structure::new(graph);
+    group(graph, &mut items, &repeat_of_each_scope(graph, &structure));
+    sections::divide(graph, &mut items, Some(&structure));
     open_first(&mut items);
     items
 }
@@ -125,13 +126,13 @@ fn tree<'p>(layers: impl Iterator<Item = (NodeId, &'p [&'p str])>) -> Vec<Item> 
 }
 
 /// The number of the group of repeating blocks of each scope that is in one.
-fn repeat_of_each_scope(graph: &Graph) -> HashMap<String, usize> {
-    let groups = repeats(graph).into_iter().enumerate();
+fn repeat_of_each_scope(graph: &Graph, structure: &Structure) -> HashMap<String, usize> {
+    let groups = repeats(graph, structure).into_iter().enumerate();
     groups.flat_map(|(at, scopes)| scopes.into_iter().map(move |scope| (scope, at))).collect()
 }
 
 /// Groups repeating blocks that follow each other.
-fn group(items: &mut Vec<Item>, repeats: &HashMap<String, usize>) {
+fn group(graph: &Graph, items: &mut Vec<Item>, repeats: &HashMap<String, usize>) {
     let repeat_of = |item: &Item| match item {
         Item::Scope(scope) => repeats.get(&scope.name).copied(),
         Item::Layer(_) => None,
@@ -140,15 +141,15 @@ fn group(items: &mut Vec<Item>, repeats: &HashMap<String, usize>) {
     let mut rest = std::mem::take(items).into_iter().peekable();
     while let Some(mut item) = rest.next() {
         let repeat = repeat_of(&item);
-        item.group(repeats);
+        item.group(graph, repeats);
         let mut blocks = vec![item];
         while let Some(mut next) = rest.next_if(|next| repeat.is_some() && repeat_of(next) == repeat) {
-            next.group(repeats);
+            next.group(graph, repeats);
             blocks.push(next);
         }
         match blocks.len() {
             0 | 1 => grouped.extend(blocks),
-            _ => grouped.push(Item::Scope(Scope::of_blocks(blocks))),
+            _ => grouped.push(Item::Scope(Scope::of_blocks(graph, blocks))),
         }
     }
     *items = grouped;
@@ -192,6 +193,12 @@ fn shown(items: &[Item]) -> usize {
     items.iter().map(boxes).sum()
 }
 
+/// The names of the first and the last of at least two parts.
+fn span(graph: &Graph, parts: &[Item]) -> String {
+    let name = |item: Option<&Item>| item.map_or("", |item| item.name(graph)).to_owned();
+    format!("{} … {}", name(parts.first()), name(parts.last()))
+}
+
 impl Item {
     /// The name of the layer or scope.
     pub(crate) fn name<'i>(&'i self, graph: &'i Graph) -> &'i str {
@@ -217,9 +224,9 @@ impl Item {
     }
 
     /// Groups repeating blocks inside. A scope that consists of one group is replaced by it.
-    fn group(&mut self, repeats: &HashMap<String, usize>) {
+    fn group(&mut self, graph: &Graph, repeats: &HashMap<String, usize>) {
         let Self::Scope(scope) = self else { return };
-        group(&mut scope.items, repeats);
+        group(graph, &mut scope.items, repeats);
         if scope.items.len() == 1
             && let Some(only) = scope.items.pop()
         {
@@ -254,27 +261,20 @@ impl Scope {
         }
     }
 
+    /// Parts that follow each other.
+    fn of_parts(graph: &Graph, parts: Vec<Item>) -> Self {
+        Self::new(span(graph, &parts), parts)
+    }
+
     /// A group of at least two blocks: the first block, and a scope with the others.
-    fn of_blocks(mut blocks: Vec<Item>) -> Self {
-        let name = Self::name_of(&blocks);
+    fn of_blocks(graph: &Graph, mut blocks: Vec<Item>) -> Self {
+        let name = span(graph, &blocks);
         let mut others = blocks.split_off(1);
         let count = others.len();
         if count > 1 {
-            others = vec![Item::Scope(Self { repeats: count, ..Self::new(Self::name_of(&others), others) })];
+            others = vec![Item::Scope(Self { repeats: count, ..Self::of_parts(graph, others) })];
         }
         blocks.extend(others);
         Self { repeats: count + 1, ..Self::new(name, blocks) }
-    }
-
-    /// The name of a group of blocks.
-    fn name_of(blocks: &[Item]) -> String {
-        let names: Vec<&str> = blocks
-            .iter()
-            .filter_map(|block| match block {
-                Item::Scope(scope) => Some(scope.name.as_str()),
-                Item::Layer(_) => None,
-            })
-            .collect();
-        sections::span(&names)
     }
 }
