@@ -14,6 +14,9 @@ const LONGEST = 40;
 /** Maximum number of outputs that a box lists. */
 const MOST_OUTPUTS = 4;
 
+/** Maximum number of layers of a scope whose box lists the operations instead of the number of layers. */
+const FEW_LAYERS = 3;
+
 /** A box shows the largest constant that its layer contains, if it has more elements than this. */
 const FEW_ELEMENTS = 64;
 
@@ -21,7 +24,7 @@ const FEW_ELEMENTS = 64;
 export function boxOf(model, item) {
   const isLayer = item.id !== undefined;
   const outputs = isLayer ? item.outputs.slice(0, item.kind === "output" ? 0 : MOST_OUTPUTS) : [];
-  const lines = isLayer ? linesOf(model, item) : [scopeTitle(item), shortened(item.name)];
+  const lines = isLayer ? linesOf(model, item) : [shortened(scopeTitle(item)), shortened(item.name)];
   const inner = longest(lines) * CHARACTER + 2 * PADDING;
   const widest = longest(outputs.map((output) => shortened(symbolic(output))));
   return {
@@ -56,7 +59,9 @@ function symbolic(output) {
   return `${output.type}${output.dims ? `[${output.dims.join(",")}]` : "[...]"}`;
 }
 
-function scopeTitle({ repeats, size }) {
+function scopeTitle(scope) {
+  const { repeats, size } = scope;
+  if (repeats === 0 && size <= FEW_LAYERS) return scope.layers.map(({ op }) => op).join(", ");
   return repeats > 0 && repeats < size ? `${repeats} × ${Math.round(size / repeats)} layers` : `${size} layers`;
 }
 

@@ -12,6 +12,11 @@ class Scope {
     return this.items.filter((item) => item instanceof Scope);
   }
 
+  /** The layers in execution order. */
+  get layers() {
+    return this.items.flatMap((item) => (item instanceof Scope ? item.layers : [item]));
+  }
+
   /** The enclosing scopes, outermost first, and the scope itself. */
   path() {
     const path = [];

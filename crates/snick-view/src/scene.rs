@@ -16,6 +16,9 @@ const MOST_ELEMENTS: usize = 8;
 /// A box shows the largest constant that its layer contains, if it has more elements than this.
 const FEW_ELEMENTS: usize = 64;
 
+/// Maximum number of layers of a scope whose box lists the operations instead of the number of layers.
+const FEW_LAYERS: usize = 3;
+
 /// Maximum number of outputs that a box lists.
 const MOST_OUTPUTS: usize = 4;
 
@@ -282,6 +285,10 @@ impl Layers<'_> {
         SceneBox {
             kind: if has_failed { BoxKind::Failed } else { BoxKind::Scope },
             title: match (scope.repeats, scope.size) {
+                (0, ..=FEW_LAYERS) => {
+                    let ops = layers.iter().map(|&id| escaped(self.graph.node(id).op().type_name()));
+                    ops.collect::<Vec<_>>().join(", ")
+                }
                 (repeats, size) if repeats == 0 || repeats == size => format!("{size} layers"),
                 (repeats, size) => format!("{repeats} × {} layers", (size + repeats / 2) / repeats),
             },

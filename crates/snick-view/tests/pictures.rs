@@ -39,7 +39,7 @@ fn scopes_become_one_box() {
     let graph = model();
     let folded = Scene::new(&graph, &PictureOptions::new().depth(1));
     assert_eq!(names(&folded), ["x", "enc", "top", "y"]);
-    assert_eq!((folded.boxes[1].kind, folded.boxes[1].title.as_str()), (BoxKind::Scope, "3 layers"));
+    assert_eq!((folded.boxes[1].kind, folded.boxes[1].title.as_str()), (BoxKind::Scope, "Add, ReLU, Exp"));
     let arrows: Vec<(usize, usize)> = folded.arrows.iter().map(|arrow| (arrow.from, arrow.to)).collect();
     assert_eq!(arrows, [(0, 1), (0, 2), (1, 2), (2, 3)]);
     let deeper = Scene::new(&graph, &PictureOptions::new().depth(2));
@@ -130,7 +130,7 @@ fn a_group_of_blocks_is_the_first_block_and_the_others() {
     assert_eq!(titles(&PictureOptions::new().each_repeat(true)).len(), 10);
     assert_eq!(titles(&PictureOptions::new().depth(1)), ["Parameter", "4 × 2 layers", "Result"]);
     let deep = PictureOptions::new().depth(2);
-    assert_eq!(titles(&deep), ["Parameter", "2 layers", "3 × 2 layers", "Result"]);
+    assert_eq!(titles(&deep), ["Parameter", "ReLU, Tanh", "3 × 2 layers", "Result"]);
     assert_eq!(titles(&deep.each_repeat(true)).len(), 6);
 }
 
