@@ -13,8 +13,8 @@ const SPACES = [8, 12, 18];
 /** The weights that keep lines straight, by the number of boxes at their ends. */
 const STRAIGHTNESS = [8, 1, 4];
 
-/** The number of sweeps, down and up, that improve positions. */
-const PLACE_SWEEPS = 8;
+/** The number of sweeps, down and up, that improve positions, and of passes that straighten chains after them. */
+const [PLACE_SWEEPS, STRAIGHTENING] = [8, 8];
 
 /**
  * Lays out boxes of these sizes (`width`, `height`, and the space `below`). Returns for each box the middle of its upper
@@ -33,7 +33,7 @@ export function place(sizes, arrows) {
   rowOf.forEach((row, box) => rows[row].push(box));
   const lanes = addLanes(items, rows, rowOf, readers);
   reorder(items, rows);
-  spread(items, rows);
+  spread(items, rows, chains(items));
   return finish(sizes, arrows, rowOf, items, rows, lanes);
 }
 
@@ -69,31 +69,55 @@ function addLanes(items, rows, rowOf, readers) {
   return lanes;
 }
 
+/** The number of the chain of each item: boxes or lanes below each other without other boxes beside them on the way. */
+function chains(items) {
+  const only = (list) => {
+    const found = list.filter((item) => items[item].isBox);
+    return found.length === 1 ? found[0] : undefined;
+  };
+  const chain = new Array(items.length).fill(-1);
+  const lengths = [];
+  // Items above come before items below in the lists of boxes and of lanes.
+  items.forEach(({ isBox, above }, at) => {
+    const before = isBox ? only(above) : above.find((item) => !items[item].isBox);
+    const isNext = before !== undefined && (!isBox || only(items[before].below) === at);
+    chain[at] = isNext ? chain[before] : lengths.push(0) - 1;
+    lengths[chain[at]] += 1;
+  });
+  return { chain, lengths };
+}
+
 /** Moves each item as close to its neighbours as the widths in its row and the width of the picture allow. */
-function spread(items, rows) {
+function spread(items, rows, { chain, lengths }) {
   const lines = rows.map((row) => offsets(row.map((item) => items[item])));
   const widest = lines.reduce((most, { width }) => Math.max(most, width), WIDEST_ROW);
-  const pull = (item, others, total) => {
-    for (const other of others) {
-      const weight = STRAIGHTNESS[Number(items[item].isBox) + Number(items[other].isBox)];
-      total.weight += weight;
-      total.sum += weight * items[other].x;
-    }
-  };
-  for (let sweep = 0; sweep <= 2 * PLACE_SWEEPS; sweep += 1) {
-    const [isDown, isLast] = [sweep % 2 === 0, sweep >= 2 * PLACE_SWEEPS - 2];
+  const move = (at, wanted) => apart(rows[at].map(wanted), lines[at], widest).forEach((x, index) => (items[rows[at][index]].x = x));
+  for (let sweep = 0; sweep < 2 * PLACE_SWEEPS; sweep += 1) {
+    const isDown = sweep % 2 === 0;
     for (let step = 0; step < rows.length; step += 1) {
-      const row = rows[isDown ? step : rows.length - 1 - step];
-      const wanted = row.map((item) => {
-        const total = { weight: 0, sum: 0 };
-        if (isDown || isLast) pull(item, items[item].above, total);
-        if (!isDown || isLast) pull(item, items[item].below, total);
-        return total.weight > 0 ? { weight: total.weight, x: total.sum / total.weight } : { weight: 1, x: items[item].x };
-      });
-      const line = lines[isDown ? step : rows.length - 1 - step];
-      apart(wanted, line, widest).forEach((x, at) => (items[row[at]].x = x));
+      move(isDown ? step : rows.length - 1 - step, (item) => nearNeighbours(items, item, isDown, !isDown));
     }
   }
+  for (let pass = 0; pass < STRAIGHTENING; pass += 1) {
+    const sums = new Float64Array(lengths.length);
+    items.forEach(({ x }, at) => (sums[chain[at]] += x));
+    rows.forEach((_, row) => move(row, (item) => {
+      const length = lengths[chain[item]];
+      return length > 1 ? { x: sums[chain[item]] / length, weight: length } : nearNeighbours(items, item, true, true);
+    }));
+  }
+}
+
+/** The mean position of the neighbours above, below or both; the own position if there are none. */
+function nearNeighbours(items, at, isAbove, isBelow) {
+  const { isBox, x, above, below } = items[at];
+  let [weight, sum] = [0, 0];
+  for (const other of [...(isAbove ? above : []), ...(isBelow ? below : [])]) {
+    const straightness = STRAIGHTNESS[Number(isBox) + Number(items[other].isBox)];
+    weight += straightness;
+    sum += straightness * items[other].x;
+  }
+  return weight > 0 ? { weight, x: sum / weight } : { weight: 1, x };
 }
 
 /** The places of the items of a row that stand as close together as possible, from the centre of the first, and their width. */

@@ -26,6 +26,9 @@ const STRAIGHTNESS: [f64; 3] = [8.0, 1.0, 4.0];
 /// Number of sweeps, down and up, that improve the positions of boxes within rows.
 const PLACE_SWEEPS: usize = 8;
 
+/// Number of passes that straighten chains after the sweeps.
+const STRAIGHTENING: usize = 8;
+
 /// A point of the picture.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub(crate) struct Point {
@@ -151,26 +154,39 @@ impl Rows {
     fn spread(&mut self) {
         let lines: Vec<Line> = self.rows.iter().map(|row| Line::new(&self.items, row)).collect();
         let widest = lines.iter().map(|line| line.width).fold(rows::WIDEST_ROW, f64::max);
-        for sweep in 0..=2 * PLACE_SWEEPS {
-            let (is_down, is_last) = (sweep % 2 == 0, sweep + 2 >= 2 * PLACE_SWEEPS);
-            let count = self.rows.len();
+        let count = self.rows.len();
+        for sweep in 0..2 * PLACE_SWEEPS {
+            let is_down = sweep % 2 == 0;
             for step in 0..count {
-                let at = if is_down { step } else { count - 1 - step };
-                let row = &self.rows[at];
-                let wanted: Vec<Wanted> = row
-                    .iter()
-                    .map(|&item| self.wanted(item, is_down || is_last, !is_down || is_last))
-                    .collect();
-                let places = lines[at].apart(&wanted, widest);
-                for (&item, x) in row.iter().zip(places) {
-                    self.items[item].x = x;
-                }
+                let row = if is_down { step } else { count - 1 - step };
+                self.move_row(row, &lines[row], widest, |rows, item| {
+                    rows.near_neighbours(item, is_down, !is_down)
+                });
+            }
+        }
+        let Chains { chain, lengths } = self.chains();
+        for _ in 0..STRAIGHTENING {
+            let mut sums = vec![0.0; lengths.len()];
+            self.items.iter().zip(&chain).for_each(|(item, &chain)| sums[chain] += item.x);
+            for (row, line) in lines.iter().enumerate() {
+                self.move_row(row, line, widest, |rows, item| match lengths[chain[item]] {
+                    1 => rows.near_neighbours(item, true, true),
+                    length => Wanted { x: sums[chain[item]] / length as f64, weight: length as f64 },
+                });
             }
         }
     }
 
+    /// Moves the items of a row as close to their wanted positions as possible.
+    fn move_row(&mut self, row: usize, line: &Line, widest: f64, wanted: impl Fn(&Self, usize) -> Wanted) {
+        let wanted: Vec<Wanted> = self.rows[row].iter().map(|&item| wanted(self, item)).collect();
+        for (&item, x) in self.rows[row].iter().zip(line.apart(&wanted, widest)) {
+            self.items[item].x = x;
+        }
+    }
+
     /// The mean position of the neighbours above, below or both; the own position if there are none.
-    fn wanted(&self, item: usize, is_above: bool, is_below: bool) -> Wanted {
+    fn near_neighbours(&self, item: usize, is_above: bool, is_below: bool) -> Wanted {
         let item = &self.items[item];
         let above = item.above.iter().filter(|_| is_above);
         let (mut weight, mut sum) = (0.0, 0.0);
@@ -180,6 +196,29 @@ impl Rows {
             sum += straightness * self.items[other].x;
         }
         if weight > 0.0 { Wanted { x: sum / weight, weight } } else { Wanted { x: item.x, weight: 1.0 } }
+    }
+
+    fn chains(&self) -> Chains {
+        let only = |list: &[usize]| {
+            let mut boxes = list.iter().copied().filter(|&item| self.items[item].is_box);
+            boxes.next().filter(|_| boxes.next().is_none())
+        };
+        let mut chains = Chains { chain: Vec::with_capacity(self.items.len()), lengths: Vec::new() };
+        // In the lists of boxes and of lanes, an item above comes before an item below.
+        for (at, item) in self.items.iter().enumerate() {
+            let before = if item.is_box {
+                only(&item.above).filter(|&before| only(&self.items[before].below) == Some(at))
+            } else {
+                item.above.iter().copied().find(|&before| !self.items[before].is_box)
+            };
+            let chain = before.map_or(chains.lengths.len(), |before| chains.chain[before]);
+            if before.is_none() {
+                chains.lengths.push(0);
+            }
+            chains.lengths[chain] += 1;
+            chains.chain.push(chain);
+        }
+        chains
     }
 
     fn finish(self, sizes: &[Size], arrows: &[SceneArrow], row_of: &[usize]) -> Layout {
@@ -216,6 +255,14 @@ impl Rows {
 struct Wanted {
     x: f64,
     weight: f64,
+}
+
+/// Boxes or lanes below each other, without other boxes beside them on the way.
+struct Chains {
+    /// The number of the chain of each item.
+    chain: Vec<usize>,
+    /// The number of items of each chain.
+    lengths: Vec<usize>,
 }
 
 /// The items of a row, standing as close together as possible.
