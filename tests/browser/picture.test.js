@@ -124,8 +124,8 @@ test("pictures of random models are the first views of their reports", () => {
   }
 });
 if (process.env.SNICK_CORPUS) {
-  for (const name of readdirSync(process.env.SNICK_CORPUS)) {
-    const path = ["model.xml", "model.onnx", "graph.json"].map((file) => join(process.env.SNICK_CORPUS, name, file)).find(existsSync);
+  for (const name of readdirSync(join(process.env.SNICK_CORPUS, "models"))) {
+    const path = ["model.xml", "model.onnx", "graph.json"].map((file) => join(process.env.SNICK_CORPUS, "models", name, file)).find(existsSync);
     if (path) test(`the picture of ${name} in the corpus`, () => assertSame(path));
   }
 }
