@@ -77,6 +77,12 @@ export async function tab(page, name) {
   await page.getByRole("tab", { name }).click();
 }
 
+/** Shows the sliders. */
+export async function showSizes(page) {
+  const button = page.getByRole("button", { name: /^Sizes/ });
+  if ((await button.getAttribute("aria-expanded")) === "false") await button.click();
+}
+
 export async function screenshot(page, name) {
   await painted(page);
   mkdirSync(SCREENSHOTS, { recursive: true });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
-import { launch, model, painted, ROOT, screenshot, tab, table, watched } from "./browser.js";
+import { launch, model, painted, ROOT, screenshot, showSizes, tab, table, watched } from "./browser.js";
 import { serve } from "./server.js";
 
 const SITE = process.env.SNICK_SITE;
@@ -27,9 +27,9 @@ async function visit(query = "", options = {}) {
   return page;
 }
 
-/** Waits for the viewer or a message. */
+/** Waits until the viewer shows a file or graph of this name. */
 async function shows(page, title) {
-  await page.locator("#viewer h1", { hasText: title }).waitFor();
+  await page.locator("#viewer .title", { hasText: title }).waitFor();
   await painted(page);
 }
 
@@ -83,6 +83,7 @@ test("the example opens with one click, and a slider changes its shapes", async 
   await page.getByRole("searchbox", { name: "Search layers by name" }).fill("deep_sw");
   await page.keyboard.press("Enter");
   assert.equal(await page.locator(".panel h2").innerText(), "deep_swish");
+  await showSizes(page);
   const box = await page.locator("input[type=range]").first().boundingBox();
   await page.mouse.move(box.x + 8, box.y + box.height / 2);
   await page.mouse.down();
@@ -168,7 +169,7 @@ test("what cannot be opened says what to do, and leaves what is shown", async ()
     await drop(page, ...files);
     await page.locator("#message.problem #what", { hasText: what }).waitFor();
     assert.match(await page.locator("#help").innerText(), help);
-    assert.equal(await page.locator("#viewer h1").innerText(), "focus_cnn");
+    assert.equal(await page.locator("#viewer h1").innerText(), "focus_cnn.xml");
   };
   const xml = readFileSync(model("focus_cnn"), "utf8");
   await says(/cut\.xml:\d+:\d+/, /damaged/, text("cut.xml", xml.slice(0, 4000)));
@@ -219,7 +220,8 @@ test("names of a model are text", async () => {
   await drop(page, text("hostile.snick", content));
   const escaped = hostile.replace("\u202e", "\\u{202e}").replace("\u0007", "\\u{7}");
   await page.locator("#viewer h1").waitFor();
-  assert.equal(await page.locator("#viewer h1").innerText(), escaped);
+  assert.equal(await page.locator("#viewer h1").innerText(), "hostile.snick");
+  assert.equal(await page.locator("#viewer .graph-name").innerText(), escaped);
   await page.getByRole("button", { name: "Run" }).click();
   await page.locator("#answer").waitFor();
   await page.keyboard.press("Escape");

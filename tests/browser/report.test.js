@@ -5,7 +5,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { dataOf, launch, model, open, painted, screenshot, tab, table, writeReport } from "./browser.js";
+import { dataOf, launch, model, open, painted, screenshot, showSizes, tab, table, writeReport } from "./browser.js";
 
 let browser;
 before(async () => (browser = await launch()));
@@ -63,6 +63,7 @@ test("keys go along arrows", async () => {
 
 test("a slider changes shapes and the cost", async () => {
   const page = await open(browser, writeReport(model("focus_cnn")));
+  await showSizes(page);
   const slider = page.locator("input[type=range]").first();
   await slider.focus();
   for (let step = 0; step < 24; step += 1) await page.keyboard.press("ArrowRight");
@@ -85,8 +86,8 @@ test("a slider changes shapes and the cost", async () => {
 });
 
 /** Writes a model in text form to a file. */
-function written(text) {
-  const path = join(mkdtempSync(join(tmpdir(), "snick-browser-model-")), "model.snick");
+function written(text, name = "model.snick") {
+  const path = join(mkdtempSync(join(tmpdir(), "snick-browser-model-")), name);
   writeFileSync(path, text);
   return path;
 }
@@ -95,6 +96,7 @@ test("sizes that contradict each other are reported", async () => {
   const text = 'snick 1\ngraph "g" {\n  %a = Parameter-1 {element_type: f32, shape: "N"}\n  ' +
     '%b = Parameter-1 {element_type: f32, shape: "M"}\n  %s = Add-1(%a, %b) {auto_broadcast: "numpy"}\n  %y = Result-1(%s)\n}\n';
   const page = await open(browser, writeReport(written(text)));
+  await showSizes(page);
   const choose = async (symbol, size) => page.getByRole("textbox", { name: `Size of ${symbol}` }).fill(size);
   await choose("N", "3");
   await choose("M", "1");
@@ -133,9 +135,12 @@ test("names of a model are text", async () => {
   const hostile = '</script><script>alert(1)</script><img src=x onerror=alert(2)>"\'`&amp;\u202e\u0007';
   const name = JSON.stringify(hostile).replaceAll("\u202e", "\\u{202e}").replace("\\u0007", "\\u{7}");
   const text = `snick 1\ngraph ${name} {\n  %x = Parameter-1 {element_type: f32, shape: "N"}\n  %${name} = ReLU-1(%x)\n  %y = Result-1(%${name})\n}\n`;
-  const page = await open(browser, writeReport(written(text)));
-  const shown = hostile.replace("\u202e", "\\u{202e}").replace("\u0007", "\\u{7}");
-  assert.equal(await page.locator("h1").innerText(), shown);
+  // A file name cannot contain a slash.
+  const [file, shown] = [hostile.replaceAll("/", ""), hostile].map((name) => name.replace("\u202e", "\\u{202e}").replace("\u0007", "\\u{7}"));
+  const page = await open(browser, writeReport(written(text, `${hostile.replaceAll("/", "")}.snick`)));
+  assert.equal(await page.locator("h1").innerText(), `${file}.snick`);
+  assert.equal(await page.title(), `${file}.snick`);
+  assert.equal(await page.locator(".graph-name").innerText(), shown);
   await page.getByRole("searchbox", { name: "Search layers by name" }).fill("onerror");
   await page.keyboard.press("Enter");
   assert.equal(await page.locator(".panel h2").innerText(), shown);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { dataOf, launch, open, ROOT, snick, table, writeReport } from "./browser.js";
+import { dataOf, launch, open, ROOT, showSizes, snick, table, writeReport } from "./browser.js";
 
 /** The number of models, and of sizes to try for each. */
 const MODELS = 20;
@@ -75,7 +75,7 @@ test("shapes after sizes are chosen equal those of infer", { timeout: 900_000 },
     const before = counts.unknown;
     for (const candidate of CANDIDATES) {
       if (sizes === SIZES) break;
-      await page.locator(".size-list").evaluate((list) => (list.open = true));
+      await showSizes(page);
       for (const range of await page.locator("input[type=range]").all()) {
         await range.evaluate((input, size) => {
           input.value = size;

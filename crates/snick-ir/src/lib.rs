@@ -75,7 +75,7 @@ pub use info::Info;
 pub use int_or_value::IntOrValue;
 pub use monitor::{Limits, Monitor, Progress, Stopped, Watch};
 pub use op::{
-    Arity, AttrField, AttrSpec, AttrWords, AxisFactor, AxisMap, Custom, CustomOp, Dialect, EvalOp,
+    Arity, AttrField, AttrSpec, AttrWords, AxisFactor, AxisMap, Category, Custom, CustomOp, Dialect, EvalOp,
     FactorKind, InferOp, Op, OpCost, OpDef, OpName, OpTraits, RawNode, Registry, ShapeRule, Since, Version,
     exactly, leading,
 };

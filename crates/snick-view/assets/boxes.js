@@ -8,6 +8,9 @@ export const [CHARACTER, LINE, PADDING] = [7.3, 15, 8];
 /** The space between the outputs of a box and the next row. */
 const ARROW = 22;
 
+/** The height of the bar that shows the categories in a scope. */
+export const SHARES = 4;
+
 /** Maximum number of characters per line. */
 const LONGEST = 40;
 
@@ -29,7 +32,7 @@ export function boxOf(model, item) {
   const widest = longest(outputs.map((output) => shortened(symbolic(output))));
   return {
     lines, outputs, inner, width: Math.max(inner, 2 * (widest * CHARACTER + PADDING)),
-    height: lines.length * LINE + PADDING, below: outputs.length * LINE + ARROW,
+    height: lines.length * LINE + PADDING + (isLayer ? 0 : SHARES), below: outputs.length * LINE + ARROW,
   };
 }
 

@@ -33,6 +33,12 @@ function tokens(text) {
   return found;
 }
 
+/** An expression with other names of symbols; `nameOf` returns the new name of each. */
+export function renamed(text, nameOf) {
+  const quoted = (name) => (/^[\p{L}\p{Nl}_][\p{L}\p{N}_.]*$/u.test(name) ? name : `\`${name.replaceAll("`", "``")}\``);
+  return String(text).replace(/[\p{L}\p{Nl}_][\p{L}\p{N}_.]*|`((?:[^`]|``)*)`/gu, (word) => (word === "min" || word === "max" ? word : quoted(nameOf(unquoted(word)))));
+}
+
 /** Parses an expression into a tree: a BigInt, a name, or `[operation, operands…]`. */
 export function parse(text) {
   const all = tokens(String(text));

@@ -24,14 +24,16 @@ export function checkList(model, onGo) {
 
 /** Sizes without an upper bound, by origin. */
 export function unknownList(model, onGo) {
-  const { dims, origins } = model.data.unknown;
-  if (dims === 0) return element("p", {}, "Every size has an upper bound.");
+  const isChosen = model.chosen.size > 0;
+  const dims = model.openSizes();
+  const origins = model.data.unknown.origins.filter(({ symbol }) => !isChosen || symbol === undefined || model.isOpen(symbol));
+  if (dims === 0) return element("p", {}, isChosen ? "Every size is known." : "Every size has an upper bound.");
   const rows = origins.slice(0, 500).map((origin) => [
     element("span", { class: "open" }, origin.symbol ?? "?"), layerLink(model, origin.layer, onGo), origin.reason ?? "an input declares it",
     `${origin.dims} sizes of ${origin.layers} layers, ${origin.outputs} outputs`,
     element("div", {}, origin.suggest.map(({ shape, gives }) => element("div", {}, element("code", {}, `--shape "${shape}"`), ` gives ${gives}`))),
   ]);
-  return element("div", {}, element("p", {}, `${dims} sizes have no upper bound. They come from:`), table(["Symbol", "Layer", "Why", "What depends on it", "To bound it"], rows));
+  return element("div", {}, element("p", {}, `${dims} sizes ${isChosen ? "are unknown" : "have no upper bound"}. They come from:`), table(["Symbol", "Layer", "Why", "What depends on it", "To bound it"], rows));
 }
 
 /** The changes, one per row. */

@@ -1,23 +1,34 @@
 // The graph on a canvas. Only the visible part is drawn. Everything that works with a pointer also works with keys.
 
-import { boxOf, LINE, PADDING, shortened } from "./boxes.js";
+import { boxOf, LINE, PADDING, SHARES, shortened } from "./boxes.js";
+import { Contents } from "./contents.js";
 import { element } from "./dom.js";
 import { place } from "./layout.js";
+import { Legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
 import { Search } from "./search.js";
 
 const MARGIN = 40;
+/** The width of a graph on paper, its largest height, and the pixels for each of these units. */
+const PAPER = 680;
+const TALLEST = 5400;
+const PRINT_RATIO = 3;
+/** Texts are drawn from this scale on. Below it, the colour of a box fills it. */
+const READABLE = 0.35;
 const FONT = "ui-monospace, Menlo, Consolas, monospace";
 
 const HELP =
-  "Graph. Arrow keys follow the arrows, Enter unfolds or folds a scope, plus and minus zoom, 0 shows all, / searches.";
+  "Graph. Arrow keys follow the arrows, Enter unfolds or folds a scope, Escape clears the selection, plus and minus zoom, 0 shows all, / searches.";
 
 export class GraphView {
-  /** Shows the graphs of a model until `signal` is aborted; calls `onSelect` with the selected layer. */
+  /** Shows the graphs of a model until `signal` is aborted; calls `onSelect` with the selected layer or scope, or null. */
   constructor(model, onSelect, signal) {
     Object.assign(this, { model, onSelect, signal, scopes: model.scopes, at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
+    /** The contents of each graph that was shown. */
+    this.contents = new Map();
     this.canvas = element("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": HELP });
     this.minimap = new Minimap((x, y) => this.moveTo(x, y));
+    this.legend = new Legend();
     this.live = element("div", { class: "off-screen", "aria-live": "polite" });
     this.search = new Search(model, (layer) => {
       this.reveal(layer);
@@ -31,7 +42,7 @@ export class GraphView {
       button("Fold all", "Fold all scopes", () => this.foldAll(false)),
       button("Unfold all", "Unfold all scopes", () => this.foldAll(true)),
       button("+", "Zoom in", () => this.zoom(1.3)), button("−", "Zoom out", () => this.zoom(1 / 1.3)),
-      button("Fit", "Show all", () => this.fitAll()), this.trail,
+      button("Fit", "Fit the whole graph", () => this.fit("all")), this.trail, this.legend.element,
     );
     this.element = element("div", { class: "graph-view" }, bar, element("div", { class: "stage" }, this.canvas, this.minimap.canvas), this.live);
     this.listen();
@@ -60,9 +71,7 @@ export class GraphView {
         const factor = apart([event.offsetX, event.offsetY]) / Math.max(apart(before), 1);
         this.zoom(factor, other[0], other[1]);
       } else {
-        this.x += dx;
-        this.y += dy;
-        this.draw();
+        this.move(dx, dy);
       }
       pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
     });
@@ -80,14 +89,16 @@ export class GraphView {
   show(at) {
     this.at = at;
     const graph = this.model.data.graphs[at];
+    if (!this.contents.has(at)) this.contents.set(at, new Contents(this.model, this.scopes[at]));
     this.trail.replaceChildren();
     if (graph.owner !== null) {
       const owner = this.model.layers[graph.owner];
       const back = element("button", { type: "button", onclick: () => this.reveal(owner) }, "Back to the graph outside");
       this.trail.append(`${graph.role} of ${owner.name} `, back);
     }
+    this.legend.show(this.contents.get(at));
     this.layout();
-    this.fit();
+    this.fit("top");
   }
 
   layout() {
@@ -115,8 +126,15 @@ export class GraphView {
   }
 
   box(item) {
-    const kind = item.id === undefined ? "scope" : (item.kind ?? "layer");
-    return { ...boxOf(this.model, item), item, kind, mark: this.markOf(item) };
+    const isScope = item.id === undefined;
+    const contents = this.contents.get(this.at);
+    const severity = contents.severity(item);
+    const colour = severity === "error" ? "error" : this.markOf(item) ?? (isScope ? "scope" : item.category ? `category-${item.category}` : "source");
+    return {
+      ...boxOf(this.model, item), item, severity, colour,
+      /** The colours that fill the box if it is small. */
+      shares: isScope && colour === "scope" ? contents.shares(item) : [[colour, 1]],
+    };
   }
 
   /** The kind of change of a layer or of its constants, or whether a scope contains a changed layer. */
@@ -131,39 +149,67 @@ export class GraphView {
     const ratio = window.devicePixelRatio || 1;
     if (clientWidth === 0) return;
     Object.assign(this.canvas, { width: clientWidth * ratio, height: clientHeight * ratio });
-    if (!this.hasSize) {
-      this.hasSize = true;
-      this.fit();
-    }
+    if (this.fitted) this.fit(this.fitted);
+    const selected = this.boxes[this.byItem.get(this.selected)];
+    if (selected) this.bringIntoSight(selected);
     this.draw();
   }
 
-  /** Fits the graph into the view, or shows its beginning if it would be too small to read. */
-  fit() {
+  /**
+   * Fits the whole graph into the view ("all"), or the rows at its top ("top"): as many as can be shown at the largest
+   * scale at which they are as wide as the view. In both cases, the sides of the view cut no box.
+   */
+  fit(what) {
+    this.fitted = what;
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!width) return;
-    const whole = Math.min((width - MARGIN) / Math.max(this.width, 1), (height - MARGIN) / Math.max(this.height, 1), 1);
-    this.scale = Math.max(whole, Math.min(0.9, (width - MARGIN) / Math.max(this.width, 1)), 0.55);
-    this.x = (width - this.width * this.scale) / 2;
-    this.y = MARGIN / 2;
-    if (this.width * this.scale > width) {
-      const first = this.boxes.find((box) => box.y === 0);
-      this.x = width / 2 - (first?.x ?? this.width / 2) * this.scale;
+    const whole = (height - MARGIN) / Math.max(this.height, 1);
+    let scale = Math.min(what === "all" ? whole : 1, 1);
+    let [left, right] = [0, 0];
+    for (;;) {
+      const rows = this.boxes.filter(({ y }) => what === "all" || y * scale < height);
+      left = Math.min(...rows.map((box) => box.x - box.width / 2));
+      right = Math.max(...rows.map((box) => box.x + box.width / 2));
+      const fitting = Math.min((width - MARGIN) / Math.max(right - left, 1), scale);
+      if (fitting === scale) break;
+      scale = fitting;
     }
+    this.scale = scale;
+    this.x = this.boxes.length === 0 ? 0 : (width - (left + right) * scale) / 2;
+    this.y = MARGIN / 2;
     this.draw();
   }
 
-  /** Fits the whole graph into the view. */
-  fitAll() {
-    const { clientWidth: width, clientHeight: height } = this.canvas;
-    if (!width) return;
-    this.scale = Math.min((width - MARGIN) / Math.max(this.width, 1), (height - MARGIN) / Math.max(this.height, 1), 1);
-    this.x = (width - this.width * this.scale) / 2;
-    this.y = MARGIN / 2;
+  /** Paints the whole graph as wide as a page, or goes back to the view. */
+  print(isPrinting) {
+    const { style } = this.canvas;
+    this.colours = null;
+    if (!isPrinting) {
+      [style.width, style.height] = ["", ""];
+      Object.assign(this, this.beforePrint);
+      this.resize();
+      return;
+    }
+    this.beforePrint = { scale: this.scale, x: this.x, y: this.y, fitted: this.fitted };
+    const scale = Math.min(PAPER / Math.max(this.width, 1), TALLEST / Math.max(this.height, 1), 1);
+    const [width, height] = [Math.ceil(this.width * scale), Math.ceil(this.height * scale)];
+    [style.width, style.height] = [`${width}px`, `${height}px`];
+    const ratio = PRINT_RATIO;
+    Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
+    Object.assign(this, { scale, x: 0, y: 0 });
+    this.paint(width, height, ratio);
+  }
+
+  /** Moves the graph by a distance on the screen. */
+  move(dx, dy) {
+    this.fitted = null;
+    this.x += dx;
+    this.y += dy;
     this.draw();
   }
 
   zoom(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+    this.fitted = null;
     const scale = Math.min(Math.max(this.scale * factor, 0.02), 3);
     this.x = x - ((x - this.x) * scale) / this.scale;
     this.y = y - ((y - this.y) * scale) / this.scale;
@@ -173,6 +219,7 @@ export class GraphView {
 
   /** Centres a point of the graph. */
   moveTo(x, y) {
+    this.fitted = null;
     this.x = this.canvas.clientWidth / 2 - Math.min(Math.max(x, 0), this.width) * this.scale;
     this.y = this.canvas.clientHeight / 2 - Math.min(Math.max(y, 0), this.height) * this.scale;
     this.draw();
@@ -184,15 +231,14 @@ export class GraphView {
       this.zoom(Math.exp(-event.deltaY / 300), event.offsetX, event.offsetY);
       return;
     }
-    this.x -= event.shiftKey ? event.deltaY : event.deltaX;
-    this.y -= event.shiftKey ? 0 : event.deltaY;
-    this.draw();
+    if (event.shiftKey) this.move(-event.deltaY, 0);
+    else this.move(-event.deltaX, -event.deltaY);
   }
 
   onClick(event) {
     const [x, y] = [(event.offsetX - this.x) / this.scale, (event.offsetY - this.y) / this.scale];
     const box = this.boxes.find((one) => Math.abs(x - one.x) <= one.inner / 2 && y >= one.y && y <= one.y + one.height);
-    if (box) this.select(box.item);
+    this.select(box ? box.item : null);
   }
 
   onKey(event) {
@@ -202,7 +248,8 @@ export class GraphView {
       ArrowUp: () => this.go(this.arrows.find(([, to]) => to === at)?.[0]),
       ArrowLeft: () => this.beside(at, -1), ArrowRight: () => this.beside(at, 1),
       Enter: () => this.toggle(this.selected), " ": () => this.toggle(this.selected),
-      "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fitAll(),
+      "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fit("all"),
+      Escape: () => this.select(null),
       "/": () => this.search.focus(),
     };
     if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
@@ -225,10 +272,11 @@ export class GraphView {
     this.bringIntoSight(this.boxes[at]);
   }
 
+  /** Selects a layer or scope, or nothing. */
   select(item) {
     this.selected = item;
     const box = this.boxes[this.byItem.get(item)];
-    if (box) this.live.textContent = `${box.lines.join(", ")} ${box.outputs.map((output) => this.model.fact(output)).join(" ")}`;
+    if (box) this.live.textContent = `${box.severity ?? ""} ${box.lines.join(", ")} ${box.outputs.map((output) => this.model.fact(output)).join(" ")}`;
     this.onSelect(item);
     this.draw();
   }
@@ -267,7 +315,7 @@ export class GraphView {
   foldAll(isOpen) {
     this.scopes[this.at].setAll(isOpen);
     this.layout();
-    this.fit();
+    this.fit("top");
   }
 
   /** Shows a layer in any graph and scope. */
@@ -287,6 +335,7 @@ export class GraphView {
   }
 
   center(box) {
+    this.fitted = null;
     this.scale = Math.max(this.scale, 0.8);
     this.x = this.canvas.clientWidth / 2 - box.x * this.scale;
     this.y = this.canvas.clientHeight / 3 - box.y * this.scale;
@@ -318,11 +367,9 @@ export class GraphView {
     return this.colours;
   }
 
-  paint() {
-    const { clientWidth: width, clientHeight: height } = this.canvas;
+  paint(width = this.canvas.clientWidth, height = this.canvas.clientHeight, ratio = window.devicePixelRatio || 1) {
     if (!width) return;
     const context = this.canvas.getContext("2d");
-    const ratio = window.devicePixelRatio || 1;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     context.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.x, ratio * this.y);
@@ -336,13 +383,15 @@ export class GraphView {
         && box.x - box.width < sight.right && box.x + box.width > sight.left;
       if (isInSight) this.paintBox(context, box);
     }
-    this.minimap.paint(this.boxes, this, sight, this.style());
+    const isWhole = sight.left <= 0 && sight.top <= 0 && sight.right >= this.width && sight.bottom >= this.height;
+    this.minimap.canvas.hidden = isWhole;
+    if (!isWhole) this.minimap.paint(this.boxes, this, sight, this.style());
   }
 
   paintArrows(context, sight) {
     const colours = this.style();
     const at = this.byItem.get(this.selected);
-    const isDetailed = this.scale > 0.25;
+    const isDetailed = this.scale >= READABLE;
     this.ways.forEach((way, index) => {
       const [first, last] = [way[0], way.at(-1)];
       if (Math.max(first.y, last.y) < sight.top || Math.min(first.y, last.y) > sight.bottom) return;
@@ -371,22 +420,37 @@ export class GraphView {
   paintBox(context, box) {
     const colours = this.style();
     const left = box.x - box.inner / 2;
-    const kind = box.mark ?? box.kind;
-    const round = box.kind === "input" || box.kind === "output" ? 10 : 3;
-    const draw = (dx, dy) => {
+    const isEnd = box.item.kind === "input" || box.item.kind === "output";
+    const isReadable = this.scale >= READABLE;
+    const outline = (dx, dy) => {
       context.beginPath();
-      context.roundRect(left + dx, box.y + dy, box.inner, box.height, round);
+      context.roundRect(left + dx, box.y + dy, box.inner, box.height, isEnd ? 10 : 3);
+    };
+    const fill = (colour, alpha) => {
+      [context.fillStyle, context.globalAlpha] = [colour, alpha];
       context.fill();
+      context.globalAlpha = 1;
+    };
+    const draw = (dx, dy) => {
+      outline(dx, dy);
+      if (isReadable) {
+        fill(colours.page, 1);
+        fill(colours[box.colour], Number(colours.tint));
+      } else if (box.shares.length === 1) {
+        fill(colours[box.shares[0][0]], 1);
+      }
       context.stroke();
     };
-    context.fillStyle = colours[`${kind}-fill`] || colours["layer-fill"];
-    context.strokeStyle = colours[`${kind}-stroke`] || colours["layer-stroke"];
-    context.lineWidth = 1;
+    context.strokeStyle = colours[box.colour];
+    context.lineWidth = box.severity === "error" ? 2 : 1;
     if (box.item.repeats) draw(4, 4);
     const isSelected = box.item === this.selected;
-    if (isSelected) [context.lineWidth, context.strokeStyle] = [3, colours.accent];
+    if (isSelected) [context.lineWidth, context.strokeStyle] = [3 / Math.min(this.scale, 1), colours.accent];
     draw(0, 0);
-    if (this.scale < 0.25) return;
+    if (!isReadable && box.shares.length > 1) this.paintShares(context, box, left, box.y, box.inner, box.height);
+    if (!isReadable) return;
+    if (box.item.items) this.paintShares(context, box, left + 1, box.y + box.height - SHARES - 1, box.inner - 2, SHARES);
+    if (box.severity) this.paintMark(context, box.severity, left + box.inner - 3, box.y + 3);
     context.textBaseline = "alphabetic";
     box.lines.forEach((line, at) => {
       context.font = `${at === 0 ? "bold " : ""}12px ${FONT}`;
@@ -400,8 +464,36 @@ export class GraphView {
       context.strokeStyle = colours.page;
       context.lineWidth = 3;
       context.strokeText(text, box.x + PADDING, y);
-      context.fillStyle = this.model.isOpenOutput(output) ? colours.open : colours.faint;
+      context.fillStyle = this.model.isOpenOutput(output) ? colours.warning : colours.faint;
       context.fillText(text, box.x + PADDING, y);
     });
+  }
+
+  /** Shows the categories in a scope as parts of a bar. */
+  paintShares(context, box, left, top, width, height) {
+    const colours = this.style();
+    for (const [colour, share] of this.contents.get(this.at).shares(box.item)) {
+      context.fillStyle = colours[colour];
+      context.fillRect(left, top, width * share, height);
+      left += width * share;
+    }
+  }
+
+  /** A disc for an error, or a triangle for a warning, with an exclamation mark. */
+  paintMark(context, severity, x, y) {
+    const colours = this.style();
+    context.fillStyle = colours[severity];
+    context.beginPath();
+    if (severity === "error") {
+      context.arc(x, y, 6.5, 0, 2 * Math.PI);
+    } else {
+      context.moveTo(x, y - 6.5);
+      context.lineTo(x + 7, y + 5.5);
+      context.lineTo(x - 7, y + 5.5);
+    }
+    context.fill();
+    context.fillStyle = colours.page;
+    context.fillRect(x - 0.9, y - 3.5, 1.8, 5);
+    context.fillRect(x - 0.9, y + 2.3, 1.8, 1.8);
   }
 }

@@ -42,9 +42,13 @@ export class Minimap {
     const canvas = element("canvas", { width: SIZE, height: SIZE });
     const context = canvas.getContext("2d");
     for (const box of boxes) {
-      context.fillStyle = colours[`${box.mark ?? box.kind}-stroke`] || colours["layer-stroke"];
-      const [width, height] = [Math.max(box.inner * scale, 1), Math.max(box.height * scale, 0.7)];
-      context.fillRect(left + (box.x - box.inner / 2) * scale, top + box.y * scale, width, height);
+      const [width, height] = [Math.max(box.inner * scale, 1.5), Math.max(box.height * scale, 1)];
+      let x = left + box.x * scale - width / 2;
+      for (const [colour, share] of box.shares) {
+        context.fillStyle = colours[colour];
+        context.fillRect(x, top + box.y * scale, width * share, height);
+        x += width * share;
+      }
     }
     return canvas;
   }

@@ -1,7 +1,8 @@
 // The indexed data of a report: the layers of all graphs by id, the readers of each layer, and the values of
 // expressions at the chosen sizes.
 
-import { evaluate, names, parse, unquoted } from "./expression.js";
+import { worst } from "./contents.js";
+import { evaluate, names, parse, renamed, unquoted } from "./expression.js";
 import { sizeInBytes } from "./numbers.js";
 import { Scopes } from "./scopes.js";
 
@@ -29,11 +30,30 @@ export class Model {
     for (const finding of data.check.findings) {
       this.findings.set(finding.layer, [...(this.findings.get(finding.layer) ?? []), finding]);
     }
+    this.severities = this.worstSeverities();
     this.symbols = new Map(data.symbols.map((symbol) => [unquoted(symbol.name), symbol]));
     this.trees = new Map();
     this.chosen = new Map();
+    /** Pairs of input symbols to which the user gives one size. */
+    this.ties = [];
+    /** Symbols that are equal in every run, and symbols that are equal unless one of them is 1. */
+    this.equal = this.connected(data.equal.map((pair) => pair.map(unquoted)));
+    this.alike = this.connected([...data.equal.map((pair) => pair.map(unquoted)), ...this.mergedPairs()]);
     this.listeners = new Set();
     this.forget();
+  }
+
+  /** For each layer with an error or a warning, in itself or in a body: the worse of them. */
+  worstSeverities() {
+    const found = new Map();
+    const add = (id, severity) => severity && id !== null && found.set(id, worst(found.get(id), severity));
+    for (const [id, findings] of this.findings) for (const { severity } of findings) add(id, severity === "note" ? undefined : severity);
+    for (const { id, kind } of this.layers) if (kind === "failed") add(id, "error");
+    // The layer that owns a body comes before the layers of the body.
+    for (const { owner, layers } of [...this.data.graphs].reverse()) {
+      if (owner !== null) layers.forEach(({ id }) => add(owner, found.get(id)));
+    }
+    return found;
   }
 
   forget() {
@@ -43,26 +63,104 @@ export class Model {
     this.evaluating = new Set();
   }
 
-  /** The symbols that a user can choose: the symbols declared by inputs. */
+  /** For each symbol, the first of the symbols that pairs connect it to. */
+  connected(pairs) {
+    const order = new Map([...this.symbols.keys()].map((name, at) => [name, at]));
+    const parents = new Map();
+    const first = (name) => {
+      let found = name;
+      while (parents.has(found)) found = parents.get(found);
+      if (found !== name) parents.set(name, found);
+      return found;
+    };
+    for (const pair of pairs.filter((names) => names.every((name) => order.has(name)))) {
+      const [a, b] = pair.map(first).sort((x, y) => order.get(x) - order.get(y));
+      if (a !== b) parents.set(b, a);
+    }
+    return new Map([...order.keys()].map((name) => [name, first(name)]));
+  }
+
+  /** The symbols that a layer merges into one, in pairs. `snick why` suggests equal names for the same pairs. */
+  mergedPairs() {
+    const pairs = [];
+    for (const [name, { rule, of }] of this.symbols) {
+      const parts = rule === "equal" || rule === "broadcast" ? of.map((part) => this.tree(part)).filter((tree) => typeof tree === "string") : [];
+      if (parts.length === 2) pairs.push(parts, [name, parts[0]]);
+    }
+    return pairs;
+  }
+
+  /** The symbols declared by inputs. */
   inputSymbols() {
     return [...this.symbols].filter(([, symbol]) => symbol.kind === "input");
   }
 
-  /** Chooses the size of a symbol, or clears it if null, and notifies all listeners. */
-  choose(name, size) {
-    if (size === null) this.chosen.delete(name);
-    else this.chosen.set(name, BigInt(size));
+  /**
+   * The sizes that a user can choose: the symbols declared by inputs. Symbols that are equal or tied are one size. `like` is
+   * another size that is probably the same.
+   */
+  inputSizes() {
+    const first = this.connected([...this.equal, ...this.ties]);
+    const sizes = new Map();
+    for (const [name, symbol] of this.inputSymbols()) {
+      const size = sizes.get(first.get(name));
+      if (!size) {
+        sizes.set(first.get(name), { names: [name], min: symbol.min, max: symbol.max, symbols: [symbol] });
+        continue;
+      }
+      size.names.push(name);
+      size.symbols.push(symbol);
+      if (Number(symbol.min) > Number(size.min)) size.min = symbol.min;
+      if (symbol.max !== undefined && !(Number(symbol.max) >= Number(size.max ?? Infinity))) size.max = symbol.max;
+    }
+    const list = [...sizes.values()];
+    list.forEach((size, at) => {
+      size.like = list.slice(0, at).find((other) => this.alike.get(other.names[0]) === this.alike.get(size.names[0]));
+      size.isTied = this.ties.some(([, name]) => size.names.includes(name));
+    });
+    return list;
+  }
+
+  /** Chooses a size, or clears it if null, and notifies all listeners. */
+  choose(name, number) {
+    const { names } = this.inputSizes().find((size) => size.names.includes(name)) ?? { names: [] };
+    for (const one of names) {
+      if (number === null) this.chosen.delete(one);
+      else this.chosen.set(one, BigInt(number));
+    }
+    this.changed();
+  }
+
+  /** Chooses sizes, given as pairs of a symbol and a number, instead of all others. */
+  chooseAll(sizes) {
+    this.chosen.clear();
+    for (const [name, number] of sizes) if (this.symbols.get(name)?.kind === "input") this.chosen.set(name, BigInt(number));
+    this.changed();
+  }
+
+  /** Gives a symbol the size of another one. */
+  tie(to, name) {
+    this.ties.push([to, name]);
+    const value = this.chosen.get(to) ?? this.chosen.get(name);
+    this.choose(to, value ?? null);
+  }
+
+  /** Separates tied symbols. */
+  untie(names) {
+    this.ties = this.ties.filter((pair) => !pair.some((name) => names.includes(name)));
     this.changed();
   }
 
   /** Clears all choices. */
   reset() {
     this.chosen.clear();
+    this.ties = [];
     this.changed();
   }
 
   changed() {
     this.forget();
+    this.tied = this.ties.length > 0 ? this.connected(this.ties) : null;
     // Every symbol is evaluated to find all contradictions.
     if (this.chosen.size > 0) for (const name of this.symbols.keys()) this.valueOf(name);
     this.listeners.forEach((listener) => listener());
@@ -127,8 +225,16 @@ export class Model {
 
   /** A size as text: symbolic until sizes are chosen, then a number or `?`. */
   dim(expression) {
-    if (this.chosen.size === 0) return String(expression);
+    if (this.chosen.size === 0) return this.tied ? renamed(expression, (name) => this.nameOf(name)) : String(expression);
     return String(this.evaluate(expression) ?? "?");
+  }
+
+  /** The name of a symbol if tied symbols have one name. */
+  nameOf(name) {
+    const { rule, of } = this.symbols.get(name) ?? {};
+    if (!rule) return this.tied.get(name) ?? name;
+    const [a, b] = of.map((part) => this.dim(part));
+    return a === b && typeof this.tree(a) === "string" ? this.tree(a) : name;
   }
 
   /** `f32[N,3]` */
@@ -146,6 +252,13 @@ export class Model {
     if (typeof expression === "number") return false;
     if (this.chosen.size > 0) return this.evaluate(expression) === null;
     return [...names(this.tree(expression))].some((name) => this.symbols.get(name)?.max === undefined);
+  }
+
+  /** The number of unbounded or unknown sizes. */
+  openSizes() {
+    if (this.chosen.size === 0) return this.data.unknown.dims;
+    const outputs = this.layers.flatMap((layer) => (layer.kind === "constant" ? [] : layer.outputs));
+    return outputs.reduce((sum, { dims }) => sum + (dims ? dims.filter((dim) => this.isOpen(dim)).length : 1), 0);
   }
 
   isOpenOutput(output) {

@@ -9,14 +9,21 @@ const UNBOUNDED = 4096;
 
 /** The sliders, their contradictions, and the cost at the chosen sizes. */
 export function sizes(model) {
-  const symbols = model.inputSymbols();
-  const rows = symbols.map(([name, symbol], at) => slider(model, name, symbol, at));
   const status = element("p", { class: "conflicts", role: "status" });
   const totals = element("p", { class: "totals" });
   const reset = element("button", { type: "button", onclick: () => model.reset() }, "Symbols again");
+  const list = element("div", { class: "size-rows" });
+  let rows = [];
   const update = () => {
+    const found = model.inputSizes();
+    const key = found.map(({ names }) => names.join()).join("\n");
+    if (list.dataset.key !== key) {
+      list.dataset.key = key;
+      rows = found.map((size, at) => slider(model, size, at));
+      list.replaceChildren(...rows.map(({ row }) => row));
+    }
     rows.forEach(({ show }) => show());
-    reset.hidden = model.chosen.size === 0;
+    reset.hidden = model.chosen.size === 0 && model.ties.length === 0;
     const conflicts = [...model.conflicts];
     status.replaceChildren(...conflicts.slice(0, 5).map((text) => element("div", {}, `These sizes contradict each other: ${text}`)));
     if (conflicts.length > 5) status.append(`${conflicts.length - 5} more`);
@@ -24,26 +31,34 @@ export function sizes(model) {
   };
   model.onChange(update);
   update();
-  if (rows.length === 0) return element("section", { class: "sizes" }, element("p", {}, "No input has a dynamic size."), totals);
-  return element("section", { class: "sizes", "aria-label": "Sizes of inputs" }, rows.map(({ row }) => row), reset, status, totals);
+  return element("section", { class: "sizes", "aria-label": "Sizes of inputs" }, list, reset, status, totals);
 }
 
-function slider(model, name, symbol, at) {
-  const [min, max] = [Number(symbol.min), Number(symbol.max ?? Math.max(UNBOUNDED, Number(symbol.min) * 2))];
+function slider(model, size, at) {
+  const { names, like, isTied } = size;
+  const [name] = names;
+  const [min, max] = [Number(size.min), Number(size.max ?? Math.max(UNBOUNDED, Number(size.min) * 2))];
   const choose = (text) => {
-    const size = text.trim();
-    if (size === "") model.choose(name, null);
-    else if (/^[0-9]{1,18}$/.test(size)) model.choose(name, size);
+    const number = text.trim();
+    if (number === "") model.choose(name, null);
+    else if (/^[0-9]{1,18}$/.test(number)) model.choose(name, number);
   };
   const range = element("input", {
     type: "range", id: `size-${at}`, min, max: Math.min(max, UNBOUNDED * 16), value: min, "data-symbol": name,
     oninput: () => choose(range.value),
   });
   const field = element("input", { type: "text", inputmode: "numeric", size: 6, placeholder: "?", "aria-label": `Size of ${name}`, oninput: () => choose(field.value) });
-  const layer = model.layers[symbol.layer];
-  const where = layer ? `${layer.name}${symbol.axis === undefined ? "" : ` axis ${symbol.axis}`}` : "";
+  const wheres = size.symbols.map(({ layer, axis }) => {
+    const { name: input } = model.layers[layer] ?? {};
+    return input === undefined ? "" : `${input}${axis === undefined ? "" : ` axis ${axis}`}`;
+  });
+  const where = wheres.filter(Boolean).join(", ");
+  const tie = like ? element("button", { type: "button", class: "link", onclick: () => model.tie(like.names[0], name) }, `Same size as ${like.names[0]}`) : null;
+  const untie = isTied ? element("button", { type: "button", class: "link", onclick: () => model.untie(names) }, "Separate") : null;
   const row = element(
-    "div", { class: "size" }, element("label", { for: `size-${at}`, title: where }, element("b", {}, name), ` ${interval(symbol)} `, element("small", {}, where)), range, field,
+    "div", { class: "size" },
+    element("label", { for: `size-${at}`, title: where }, element("b", {}, names.join(" = ")), ` ${interval(size)} `, element("small", {}, where)),
+    range, field, tie, untie,
   );
   const show = () => {
     const chosen = model.chosen.get(name);
@@ -55,15 +70,15 @@ function slider(model, name, symbol, at) {
   return { row, show };
 }
 
-/** The cost of a run, as numbers where known. */
-function costText(model) {
+/** The cost of a run at the chosen sizes: the names and values of the known numbers. */
+export function costs(model) {
   const { cost } = model.data;
-  if (!cost) return "";
+  if (!cost) return [];
   const shown = [["MACs", cost.macs, count], ["operations", cost.flops, count], ["activations", cost.activation_bytes, bytes], ["peak memory", cost.peak_bytes, bytes]];
-  const text = shown.map(([name, amount, unit]) => {
-    const value = model.evaluate(amount);
-    return value === null ? null : `${unit(value)} ${name}`;
-  });
-  const known = text.filter(Boolean);
+  return shown.map(([name, amount, unit]) => [name, model.evaluate(amount), unit]).filter(([, value]) => value !== null).map(([name, value, unit]) => [name, unit(value)]);
+}
+
+function costText(model) {
+  const known = costs(model).map(([name, value]) => `${value} ${name}`);
   return known.length > 0 ? `A run: ${known.join(", ")}` : "Choose sizes to see what a run costs.";
 }

@@ -14,7 +14,7 @@ export function sliceList(model, onGo) {
   const show = () => {
     const items = model.data.slices.map((slice) => {
       const layer = model.layers[slice.layer];
-      const heading = element("h3", {}, link(layer.name, () => onGo(layer)), ` ${layer.op}`);
+      const heading = element("h2", {}, link(layer.name, () => onGo(layer)), ` ${layer.op}`);
       return element("section", {}, heading, ...pictures(model, slice));
     });
     list.replaceChildren(...(items.length > 0 ? items.slice(0, 300) : [element("p", {}, "The model has no slices.")]));

@@ -5,6 +5,9 @@ import { bytes, count } from "./numbers.js";
 
 const ROW = 28;
 
+/** Maximum number of rows to print. */
+const MOST_PRINTED = 5000;
+
 const COLUMNS = [
   { name: "Layer", of: (layer) => layer.name },
   { name: "Operation", of: (layer) => layer.op },
@@ -68,8 +71,8 @@ export class Table {
   }
 
   draw() {
-    const first = Math.max(Math.floor(this.scroller.scrollTop / ROW) - 5, 0);
-    const last = first + Math.ceil((this.scroller.clientHeight || 600) / ROW) + 10;
+    const first = this.isPrinting ? 0 : Math.max(Math.floor(this.scroller.scrollTop / ROW) - 5, 0);
+    const last = this.isPrinting ? MOST_PRINTED : first + Math.ceil((this.scroller.clientHeight || 600) / ROW) + 10;
     const shown = this.layers.slice(first, last).map((layer, at) => {
       const cells = COLUMNS.map((column, index) => {
         const text = this.text(column, layer);
@@ -77,10 +80,24 @@ export class Table {
         const isOpen = index === 2 && layer.outputs.some((output) => this.model.isOpenOutput(output));
         return element("div", { role: "cell", title: text, class: isOpen ? "open" : "" }, child);
       });
-      const mark = this.model.marks.get(layer.id) ?? layer.kind ?? "";
+      const mark = this.model.marks.get(layer.id) ?? (this.model.severities.get(layer.id) === "error" ? "error" : "");
       return element("div", { class: `row ${mark}`, role: "row", "aria-rowindex": first + at + 2, style: `top:${(first + at) * ROW}px` }, cells);
     });
     this.rows.replaceChildren(...shown);
+  }
+
+  /** Scrolls to a layer. */
+  reveal(layer) {
+    const at = this.layers.indexOf(layer);
+    if (at < 0) return;
+    this.scroller.scrollTop = Math.max(at - 3, 0) * ROW;
+    this.draw();
+  }
+
+  /** Draws all rows for print, or only the visible ones. */
+  print(isPrinting) {
+    this.isPrinting = isPrinting;
+    this.draw();
   }
 
   text(column, layer) {

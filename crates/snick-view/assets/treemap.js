@@ -71,7 +71,7 @@ export class Treemap {
     const path = [{ name: "All", scope: this.scopes.root }, ...this.at.path().map((scope) => ({ name: scope.name, scope }))];
     this.trail.replaceChildren(...path.flatMap(({ name, scope }) => [element("button", { type: "button", class: "link", onclick: () => this.go(scope) }, name), " / "]), shown(total));
     this.areas.replaceChildren(...squarify(drawn, width, height).filter((area) => area.width > LEAST && area.height > LEAST).map((area) => this.area(area, total, shown)));
-    const isUnknown = this.select.value !== "Weights" && this.model.chosen.size === 0 && this.model.inputSymbols().length > 0;
+    const isUnknown = this.select.value !== "Weights" && this.model.chosen.size === 0 && this.model.inputSizes().length > 0;
     const none = "Nothing to show here.";
     this.note.textContent = isUnknown ? "Choose sizes above: what depends on a size that is not chosen is left out." : total === 0 ? none : "";
   }
@@ -79,7 +79,7 @@ export class Treemap {
   area({ item, size, x, y, width, height }, total, shown) {
     const name = item ? (item.name.startsWith(this.at.name) && !this.at.repeats ? item.name.slice(this.at.name.length) : item.name) : "others";
     const text = `${name} ${shown(size)}, ${((100 * size) / total).toPrecision(3)} %`;
-    const style = `left:${x}px;top:${y}px;width:${Math.max(width - 2, 0)}px;height:${Math.max(height - 2, 0)}px`;
+    const style = `--colour:var(--${item?.category ? `category-${item.category}` : "scope"});left:${x}px;top:${y}px;width:${Math.max(width - 2, 0)}px;height:${Math.max(height - 2, 0)}px`;
     const kind = item?.id === undefined ? "scope" : "layer";
     const open = () => (item?.id === undefined ? item && this.go(item) : this.onGo(item));
     return element("button", { type: "button", class: `area ${kind} ${width < 16 || height < 16 ? "small" : ""}`, style, title: text, "aria-label": text, onclick: open }, width > 70 && height > 36 ? text : "");

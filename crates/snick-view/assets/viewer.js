@@ -1,21 +1,23 @@
 // The page: a header, the sizes, and one tab per view of the model.
 
+import { readAddress, replaceAddress, writtenAddress } from "./address.js";
 import { definitions, element, link } from "./dom.js";
 import { changeList, checkList, unknownList } from "./findings.js";
 import { GraphView } from "./graph.js";
 import { interval, Model } from "./model.js";
 import { bytes, count } from "./numbers.js";
 import { Panel } from "./panel.js";
-import { sizes } from "./sizes.js";
+import { costs, sizes } from "./sizes.js";
 import { sliceList } from "./slices.js";
 import { Table } from "./table.js";
 import { Treemap } from "./treemap.js";
 
 /**
  * Shows data of the schema `snick.view/1` in an element, replacing its content. Returns `{ model, show(layer), unmount() }`;
- * a page that later shows other data unmounts first.
+ * a page that later shows other data unmounts first. With `hasAddress`, the part of the page's address after `#` says what
+ * is shown.
  */
-export function mount(place, data) {
+export function mount(place, data, { hasAddress = false } = {}) {
   if (data.schema !== "snick.view/1") throw new TypeError(`the viewer shows snick.view/1, not ${data.schema}`);
   const { diff } = data;
   const [marks, otherMarks] = [new Map(), new Map()];
@@ -26,14 +28,35 @@ export function mount(place, data) {
   if (diff) models.push(new Model(diff.other, otherMarks));
   const mounted = new AbortController();
   const views = [];
-  const view = (side) => (views[side] ??= new View(models[side], side, models, diff, choose, mounted.signal));
+  /** Whether what is shown is written to the address. */
+  let isWritten = false;
+  const write = (view) => isWritten && replaceAddress(writtenAddress(view.address()));
+  const view = (side) => (views[side] ??= new View(models[side], side, models, diff, choose, write, mounted.signal));
   function choose(side, layer) {
     place.replaceChildren(view(side).element);
     if (layer) view(side).go(layer);
+    write(view(side));
     return view(side);
+  }
+  function read() {
+    const wanted = readAddress(location.hash);
+    isWritten = false;
+    choose(wanted.model === "2" && diff ? 1 : 0).restore(wanted);
+    isWritten = true;
   }
   place.classList.add("snick-viewer");
   const first = choose(0);
+  if (hasAddress) {
+    read();
+    addEventListener("hashchange", read, { signal: mounted.signal });
+  }
+  // Paper is white, and the canvas is painted before the style for print applies.
+  const print = (isPrinting) => () => {
+    place.classList.toggle("printing", isPrinting);
+    views.forEach((one) => one.print(isPrinting));
+  };
+  addEventListener("beforeprint", print(true), { signal: mounted.signal });
+  addEventListener("afterprint", print(false), { signal: mounted.signal });
   const unmount = () => {
     mounted.abort();
     place.replaceChildren();
@@ -42,23 +65,27 @@ export function mount(place, data) {
 }
 
 class View {
-  constructor(model, side, models, diff, choose, signal) {
-    Object.assign(this, { model, side, models, diff, choose });
+  /** Calls `onChange` when the address of what is shown changes. */
+  constructor(model, side, models, diff, choose, onChange, signal) {
+    Object.assign(this, { model, side, models, diff, choose, onChange, selected: null, tab: "Graph" });
     this.go = (layer) => {
       this.open("Graph");
       this.graph.reveal(layer);
     };
     this.panel = new Panel(model, this.go);
+    const close = element("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", onclick: () => this.close() }, "×");
+    this.drawer = element("div", { class: "drawer", hidden: true, onkeydown: (event) => event.key === "Escape" && this.close() }, close, this.panel.element);
     const graph = () => {
-      this.graph = new GraphView(model, (item) => this.panel.show(item), signal);
-      return element("div", { class: "split" }, this.graph.element, this.panel.element);
+      this.graph = new GraphView(model, (item) => this.select(item), signal);
+      return element("div", { class: "split" }, this.graph.element, this.drawer);
     };
     const { findings } = model.data.check;
+    const unknown = () => `Unknown (${model.openSizes()})`;
     this.tabs = [
       ["Graph", "Graph", graph],
-      ["Table", "Table", () => new Table(model, this.go).element],
+      ["Table", "Table", () => (this.table = new Table(model, this.go)).element],
       ["Overview", "Overview", () => this.overview()],
-      ["Unknown", `Unknown (${model.data.unknown.dims})`, () => unknownList(model, this.go)],
+      ["Unknown", unknown(), () => this.unknown()],
       ["Slices", `Slices (${model.data.slices.length})`, () => sliceList(model, this.go)],
       ["Cost", "Memory and work", () => new Treemap(model, this.go).element],
       ["Check", `Check (${findings.length})`, () => checkList(model, this.go)],
@@ -67,11 +94,64 @@ class View {
     this.panes = new Map();
     this.main = element("main", {});
     const buttons = this.tabs.map(([key, title]) => element("button", {
-      type: "button", role: "tab", id: `tab-${side}-${key}`, "aria-controls": `pane-${side}-${key}`, onclick: () => this.open(key),
+      type: "button", role: "tab", id: `tab-${side}-${key}`, onclick: () => this.open(key),
     }, title));
-    this.list = element("div", { class: "tabs", role: "tablist", "aria-label": "Views", onkeydown: (event) => this.onKey(event) }, buttons);
-    this.element = element("div", { class: "view" }, this.head(), this.list, this.main);
+    this.list = element("div", { class: "tabs", role: "tablist", onkeydown: (event) => this.onKey(event) }, buttons);
+    this.notice = element("p", { class: "notice", role: "status", hidden: true });
+    this.element = element("div", { class: "view" }, this.head(), element("nav", { "aria-label": "Views" }, this.list), this.notice, this.main);
+    model.onChange(() => {
+      this.list.querySelector(`#tab-${side}-Unknown`).textContent = unknown();
+      this.onChange(this);
+    });
     this.open("Graph");
+  }
+
+  /** Shows the selected layer or scope, or nothing, beside the graph. */
+  select(item) {
+    this.selected = item;
+    if (item) this.panel.show(item);
+    this.drawer.hidden = !item;
+    this.notice.hidden = true;
+    this.onChange(this);
+  }
+
+  close() {
+    this.graph.select(null);
+    this.graph.canvas.focus();
+  }
+
+  /** What is shown, as fields of an address. */
+  address() {
+    const { models, selected, graph, tab, side, model } = this;
+    const layer = selected?.id === undefined ? null : selected;
+    const at = layer ? layer.graph : graph.at;
+    return {
+      model: side > 0 && models.length > 1 ? "2" : undefined, graph: at > 0 ? String(at) : undefined,
+      layer: layer?.name, tab: tab === "Graph" ? undefined : tab, sizes: [...model.chosen].map(([symbol, size]) => [symbol, String(size)]),
+    };
+  }
+
+  /** Shows what the fields of an address say. */
+  restore({ graph, layer, tab, sizes }) {
+    const { model } = this;
+    if (sizes.length > 0 || model.chosen.size > 0) model.chooseAll(sizes);
+    const at = graph === undefined ? undefined : Number(graph);
+    const found = layer === undefined ? undefined : model.layers.find((one) => one.name === layer && (at === undefined || one.graph === at));
+    if (found) this.go(found);
+    else {
+      if (model.data.graphs[at]) this.graph.show(at);
+      this.graph.select(null);
+    }
+    this.open(this.tabs.some(([key]) => key === tab) ? tab : "Graph");
+    if (found && tab === "Table") this.table.reveal(found);
+    if (layer === undefined || found) return;
+    this.notice.textContent = `No layer has the name “${layer}”.`;
+    this.notice.hidden = false;
+  }
+
+  print(isPrinting) {
+    this.graph.print(isPrinting);
+    this.table?.print(isPrinting);
   }
 
   onKey(event) {
@@ -87,10 +167,15 @@ class View {
     this.tab = key;
     const [, , make] = this.tabs.find(([name]) => name === key);
     if (!this.panes.has(key)) {
-      const pane = element("div", { class: `pane ${key.toLowerCase()}`, role: "tabpanel", id: `pane-${this.side}-${key}`, "aria-labelledby": `tab-${this.side}-${key}` });
+      const isScrolled = !["Graph", "Table", "Cost"].includes(key);
+      const pane = element("div", {
+        class: `pane ${key.toLowerCase()}`, role: "tabpanel", id: `pane-${this.side}-${key}`, "aria-labelledby": `tab-${this.side}-${key}`,
+        tabindex: isScrolled ? "0" : null,
+      });
       this.panes.set(key, pane);
       this.main.append(pane);
       pane.append(make());
+      this.list.querySelector(`#tab-${this.side}-${key}`).setAttribute("aria-controls", pane.id);
     }
     this.panes.forEach((pane, name) => (pane.hidden = name !== key));
     [...this.list.children].forEach((button, at) => {
@@ -98,6 +183,7 @@ class View {
       button.setAttribute("aria-selected", isChosen);
       button.tabIndex = isChosen ? 0 : -1;
     });
+    this.onChange(this);
   }
 
   head() {
@@ -108,15 +194,41 @@ class View {
       ? element("div", { class: "sides", role: "group", "aria-label": "Model" }, ["First model", "Second model"].map((text, at) =>
         element("button", { type: "button", "aria-pressed": String(at === side), onclick: () => choose(at) }, text)))
       : null;
-    const facts = [about.format, `${count(model.layers.length)} layers`, cost ? `${count(cost.parameters)} parameters` : null, cost ? bytes(cost.weights_bytes) : null];
-    const dynamic = model.inputSymbols().length;
+    const fixed = [about.format, `${count(model.layers.length)} layers`, cost ? `${count(cost.parameters)} parameters` : null, cost ? bytes(cost.weights_bytes) : null];
+    const facts = element("p", { class: "facts" });
+    const update = () => {
+      const macs = cost ? model.evaluate(cost.macs) : null;
+      facts.textContent = [...fixed, macs ? `${count(macs)} MACs` : null].filter(Boolean).join(" · ");
+    };
+    model.onChange(update);
+    update();
+    const hasOwnName = about.name && ![about.title, about.title.replace(/\.[^.]*$/, "")].includes(about.name);
+    const dynamic = model.inputSizes().length;
+    const list = element("div", { class: "size-list", id: `sizes-${side}`, hidden: true }, dynamic > 0 ? sizes(model) : null);
+    const toggle = element("button", { type: "button", class: "pill", "aria-expanded": "false", "aria-controls": list.id }, `Sizes (${dynamic})`);
+    toggle.addEventListener("click", () => {
+      list.hidden = !list.hidden;
+      toggle.setAttribute("aria-expanded", !list.hidden);
+    });
     return element(
       "header", {},
-      element("div", { class: "title" }, element("h1", {}, about.name || about.files[0] || "Model"),
-        element("button", { type: "button", class: `verdict ${check.status}`, onclick: () => this.open("Check") }, `check: ${verdict}`), swap),
-      element("p", { class: "facts" }, facts.filter(Boolean).join(" · ")),
-      element("details", { class: "size-list", open: dynamic > 0 && dynamic <= 4 && window.innerWidth > 760 }, element("summary", {}, `Sizes (${dynamic})`), sizes(model)),
+      element(
+        "div", { class: "title" }, element("h1", {}, about.title || "Model"), hasOwnName ? element("span", { class: "graph-name" }, about.name) : null,
+        facts, element("button", { type: "button", class: `pill verdict ${check.status}`, onclick: () => this.open("Check") }, `check: ${verdict}`),
+        dynamic > 0 ? toggle : null, swap,
+      ),
+      list,
     );
+  }
+
+  /** The unknown sizes, which depend on the chosen ones. */
+  unknown() {
+    const { model, go } = this;
+    const list = element("div", {});
+    const update = () => list.replaceChildren(unknownList(model, go));
+    model.onChange(update);
+    update();
+    return list;
   }
 
   overview() {
@@ -141,10 +253,15 @@ class View {
     const operations = [...used].sort((a, b) => b[1] - a[1]).map(([op, times]) => [op, String(times)]);
     const types = Object.entries(data.model.constants).map(([type, [elements, size]]) => [type, `${count(elements)} elements, ${bytes(size)}`]);
     const legend = [...model.symbols].map(([name, symbol]) => [name, `${interval(symbol)}: ${symbol.reason ?? "an input declares it"}`]);
+    const run = element("div", {});
+    const updateRun = () => run.replaceChildren(definitions(costs(model)));
+    model.onChange(updateRun);
+    updateRun();
     const notes = [...data.model.notes, ...(data.cost?.notes ?? [])].map((note) => element("li", {}, note));
     const sections = [["Symbols", legend.slice(0, 300)], ["Constants by type", types], ["Operations", operations]];
     return element(
       "div", { class: "columns" }, ends(data.inputs, "Inputs"), ends(data.outputs, "Outputs"),
+      data.cost ? element("section", {}, element("h2", {}, "A run"), run) : null,
       sections.filter(([, rows]) => rows.length > 0).map(([title, rows]) => element("section", {}, element("h2", {}, title), definitions(rows))),
       notes.length > 0 ? element("section", {}, element("h2", {}, "Notes"), element("ul", {}, notes)) : null,
     );

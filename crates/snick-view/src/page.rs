@@ -5,17 +5,20 @@ use std::fmt::Write as _;
 use crate::svg::Quoted;
 
 /// The scripts of the viewer. Every script comes after the scripts that it imports.
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 22] = [
+    include_str!("../assets/address.js"),
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
     include_str!("../assets/expression.js"),
     include_str!("../assets/scopes.js"),
+    include_str!("../assets/contents.js"),
     include_str!("../assets/model.js"),
     include_str!("../assets/rows.js"),
     include_str!("../assets/order.js"),
     include_str!("../assets/layout.js"),
     include_str!("../assets/slices.js"),
     include_str!("../assets/search.js"),
+    include_str!("../assets/legend.js"),
     include_str!("../assets/minimap.js"),
     include_str!("../assets/boxes.js"),
     include_str!("../assets/graph.js"),
@@ -39,6 +42,9 @@ pub fn viewer_script() -> String {
     script.push_str("export { mount };\n");
     script
 }
+
+/// The icon of a report and of the browser page.
+const ICON: &str = include_str!("../assets/icon.svg");
 
 /// The style sheet of the viewer.
 pub fn viewer_style() -> &'static str {
@@ -66,8 +72,10 @@ pub fn page(title: &str, data: &str) -> String {
     // script element or open another one.
     let data = data.trim_end().replace('<', "\\u003c");
     let title = Quoted(title).to_string();
+    let icon = format!("data:image/svg+xml,{}", ICON.trim_end().replace('#', "%23"));
     let parts = [
         ("{title}", title.as_str()),
+        ("{icon}", &Quoted(&icon).to_string()),
         ("{style}", viewer_style()),
         ("{data}", &data),
         ("{script}", &joined()),
@@ -108,7 +116,21 @@ mod tests {
     fn every_asset_is_part_of_the_viewer() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
         let count = std::fs::read_dir(folder).unwrap().count();
-        // The style sheet and the page are in the same folder, but are not scripts.
-        assert_eq!(count, SCRIPTS.len() + 2);
+        // The style sheet, the page and the icon are in the same folder, but are not scripts.
+        assert_eq!(count, SCRIPTS.len() + 3);
+    }
+
+    #[test]
+    fn every_category_of_an_operation_has_a_name_and_a_colour_in_both_schemes() {
+        let categories = include_str!("../assets/contents.js");
+        for entry in snick_ir::ops::reference() {
+            let category = entry.name.category;
+            if category == snick_ir::Category::Source {
+                continue;
+            }
+            assert!(categories.contains(&format!("[\"{}\", ", category.name())), "{category:?}");
+            let colour = format!("--category-{}: #", category.name());
+            assert_eq!(viewer_style().matches(&colour).count(), 2, "{category:?}");
+        }
     }
 }

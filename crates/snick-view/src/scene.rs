@@ -1,10 +1,10 @@
 //! The content of a picture: the boxes and arrows of a graph, without their positions.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use snick_ir::ops::slice::notation;
 use snick_ir::text::Escaped;
-use snick_ir::{Graph, NodeId, Op, OpTraits, Output};
+use snick_ir::{Category, Graph, NodeId, Op, Output};
 use snick_pass::{absent_primitive, is_slice_like, primitives_by_layer};
 
 use crate::repeats::ends;
@@ -86,8 +86,6 @@ pub enum BoxKind {
     Input,
     /// An output of the graph.
     Output,
-    /// A slice-like layer.
-    Slice,
     /// Any other layer.
     Layer,
     /// Several layers of a scope; see [`PictureOptions::depth`].
@@ -102,6 +100,10 @@ pub enum BoxKind {
 pub struct SceneBox {
     /// What the box represents.
     pub kind: BoxKind,
+    /// Whether the box represents several layers.
+    pub is_scope: bool,
+    /// The number of layers of each category, without inputs and outputs.
+    pub shares: Vec<(Category, usize)>,
     /// The operation type, or the number of layers.
     pub title: String,
     /// The name of the layer or of the scope.
@@ -251,7 +253,6 @@ impl Layers<'_> {
             _ if self.options.is_failed(node.name()) => BoxKind::Failed,
             Op::Parameter(_) => BoxKind::Input,
             Op::Result(_) => BoxKind::Output,
-            op if op.has(OpTraits::SLICE_LIKE) => BoxKind::Slice,
             _ => BoxKind::Layer,
         };
         let weights =
@@ -260,6 +261,8 @@ impl Layers<'_> {
         let outputs = node.outs().iter().take(MOST_OUTPUTS).filter(|_| kind != BoxKind::Output);
         SceneBox {
             kind,
+            is_scope: false,
+            shares: shares(graph, &[id]),
             title: escaped(node.op().type_name()),
             name: escaped(node.name()),
             details: weights.into_iter().chain(slice).collect(),
@@ -284,6 +287,8 @@ impl Layers<'_> {
         let has_failed = layers.iter().any(|&id| self.options.is_failed(self.graph.node(id).name()));
         SceneBox {
             kind: if has_failed { BoxKind::Failed } else { BoxKind::Scope },
+            is_scope: true,
+            shares: shares(self.graph, layers),
             title: match (scope.repeats, scope.size) {
                 (0, ..=FEW_LAYERS) => {
                     let ops = layers.iter().map(|&id| escaped(self.graph.node(id).op().type_name()));
@@ -364,6 +369,16 @@ fn largest_constant<'g>(graph: &'g Graph, id: NodeId, constant: &HashSet<NodeId>
         }
     }
     graph.node(largest?).outs().first()
+}
+
+/// The number of layers of each category, without inputs and outputs.
+fn shares(graph: &Graph, layers: &[NodeId]) -> Vec<(Category, usize)> {
+    let mut counts = BTreeMap::new();
+    let categories = layers.iter().map(|&id| graph.node(id).op().category());
+    for category in categories.filter(|category| *category != Category::Source) {
+        *counts.entry(category).or_insert(0) += 1;
+    }
+    counts.into_iter().collect()
 }
 
 /// The constants that a layer reads.

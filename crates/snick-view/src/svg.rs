@@ -1,11 +1,13 @@
 //! Draws a scene as SVG for light and dark mode.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
-use snick_ir::Graph;
 use snick_ir::text::Escaped;
+use snick_ir::{Category, Graph};
 
 use crate::layout::{self, Layout, Point, Size};
+use crate::page::viewer_style;
 use crate::{BoxKind, PictureOptions, Scene, SceneBox};
 
 /// The width of a character, the height of a line, and the padding of a box.
@@ -22,15 +24,39 @@ const MARGIN: f64 = 16.0;
 /// Maximum number of characters per line; the tooltip shows the whole line.
 const LONGEST: usize = 40;
 
+/// The height of the bar that shows the categories in a scope.
+const SHARES: f64 = 4.0;
+
+/// The style, with the variables of `viewer.css`. Not every program that shows SVG knows variables, so their
+/// values are inserted.
 const STYLE: &str = "\
-svg{background:#fff;font:12px ui-monospace,Menlo,Consolas,monospace}\
-text{fill:#1d2530}.box{fill:#f3f5f8;stroke:#8a94a3}.input,.output{fill:#e3eefb;stroke:#3b73b9}\
-.slice{fill:#e6f5e9;stroke:#2e8b57}.scope{fill:#ece8f6;stroke:#7a63b8}.failed{fill:#fde3e1;stroke:#c9302c}\
-.title{font-weight:700}.name,.detail{fill:#5a6575}.out{fill:#5a6575;font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:3px}.open{fill:#a86200}\
-.way{fill:none;stroke:#8a94a3}.tip{fill:#8a94a3}.head{font-weight:700;font-size:14px}\
-@media(prefers-color-scheme:dark){svg{background:#14181f}.out{stroke:#14181f}text{fill:#e3e8ef}.box{fill:#222933;stroke:#667180}\
-.input,.output{fill:#1b2d45;stroke:#5e97de}.slice{fill:#1a3324;stroke:#57b47f}.scope{fill:#2a2540;stroke:#9c88d8}\
-.failed{fill:#43201f;stroke:#ef6b66}.name,.detail,.out{fill:#a3aebd}.open{fill:#f0a93f}}";
+svg{background:var(--page);font:12px ui-monospace,Menlo,Consolas,monospace}text{fill:var(--text)}\
+.box{fill-opacity:var(--tint)}.title,.head{font-weight:700}.head{font-size:14px}.name,.detail,.out{fill:var(--faint)}\
+.out{font-size:11px;paint-order:stroke;stroke:var(--page);stroke-width:3px}.open{fill:var(--warning)}\
+.way{fill:none;stroke:var(--line)}.tip{fill:var(--line)}";
+
+/// The value of a variable of `viewer.css` in light or dark mode.
+fn variable(name: &str, is_dark: bool) -> &'static str {
+    // Each variable has a value for light mode first, and then one for dark mode.
+    let value = viewer_style().split(&format!("--{name}: ")).nth(1 + usize::from(is_dark));
+    value.and_then(|value| value.split(';').next()).unwrap_or_default()
+}
+
+/// The style for the light mode or the dark mode, for boxes of these colours.
+fn style(colours: &BTreeSet<String>, is_dark: bool) -> String {
+    let mut parts = STYLE.split("var(--");
+    let mut style = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once(')').unwrap_or((part, ""));
+        style += variable(name, is_dark);
+        style += rest;
+    }
+    for colour in colours {
+        let value = variable(colour, is_dark);
+        let _ = write!(style, ".{colour}{{fill:{value};stroke:{value}}}");
+    }
+    style + ".share{stroke:none}"
+}
 
 /// Draws a graph as SVG.
 pub fn svg(graph: &Graph, options: &PictureOptions) -> String {
@@ -43,14 +69,19 @@ pub fn svg(graph: &Graph, options: &PictureOptions) -> String {
     }
     let width = panels.iter().map(Panel::width).fold(0.0, f64::max) + 2.0 * MARGIN;
     let height: f64 = panels.iter().map(Panel::height).sum::<f64>() + 2.0 * MARGIN;
+    let boxes = || panels.iter().flat_map(|panel| &panel.scene.boxes);
+    let colours = boxes().flat_map(|one| one.shares.iter().map(|(category, _)| category_colour(*category)));
+    let colours = boxes().map(colour).chain(colours).collect();
     let mut out = String::new();
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n\
+         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{}\">\n<style>{}@media(prefers-color-scheme:dark){{{}}}</style>\n\
          <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
          orient=\"auto\"><path class=\"tip\" d=\"M0 0 8 4 0 8z\"/></marker></defs>\n",
-        Quoted(&scene.title)
+        Quoted(&scene.title),
+        style(&colours, false),
+        style(&colours, true)
     );
     let mut y = MARGIN;
     for panel in &panels {
@@ -103,7 +134,7 @@ impl<'s> Panel<'s> {
 /// The lines of text in a box, each with its CSS class.
 fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, String)> {
     // A layer is shown with the last scope around it.
-    let start = one.name.rmatch_indices('/').nth(1).filter(|_| one.kind != BoxKind::Scope);
+    let start = one.name.rmatch_indices('/').nth(1).filter(|_| !one.is_scope);
     let name = start.map_or(one.name.as_str(), |(at, _)| &one.name[at + 1..]);
     let details = one.details.iter().map(|detail| ("detail", shortened(detail)));
     [("title", shortened(&one.title)), ("name", shortened(name))].into_iter().chain(details)
@@ -124,20 +155,12 @@ fn size(one: &SceneBox) -> Size {
     Size {
         // Outputs are written below the box, to the right of its middle.
         width: inner_width(one).max(2.0 * (widest * CHARACTER + PADDING)),
-        height: lines(one).count() as f64 * LINE + PADDING,
+        height: lines(one).count() as f64 * LINE + PADDING + if one.is_scope { SHARES } else { 0.0 },
         below: one.outputs.len() as f64 * LINE + ARROW,
     }
 }
 
 fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
-    let class = match one.kind {
-        BoxKind::Input => "box input",
-        BoxKind::Output => "box output",
-        BoxKind::Slice => "box slice",
-        BoxKind::Scope => "box scope",
-        BoxKind::Failed => "box failed",
-        BoxKind::Layer => "box",
-    };
     let width = inner_width(one);
     let left = place.x - width / 2.0;
     let round = if matches!(one.kind, BoxKind::Input | BoxKind::Output) { 10 } else { 3 };
@@ -147,9 +170,12 @@ fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
     }
     let _ = writeln!(
         out,
-        "</title><rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"{round}\"/>",
-        place.y, size.height
+        "</title><rect class=\"box {}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"{round}\"/>",
+        colour(one),
+        place.y,
+        size.height
     );
+    draw_shares(out, one, left + 1.0, place.y + size.height - SHARES - 1.0);
     for (at, (class, line)) in lines(one).enumerate() {
         text(out, class, [left + PADDING, place.y + LINE * (at as f64 + 1.0) - 1.0], &line);
     }
@@ -159,6 +185,37 @@ fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
         text(out, class, [place.x + PADDING, y], &output.text);
     }
     out.push_str("</g>\n");
+}
+
+/// The class of a box, which is the name of its colour in `viewer.css`.
+fn colour(one: &SceneBox) -> String {
+    match (one.kind, one.shares.as_slice()) {
+        (BoxKind::Failed, _) => "error".to_owned(),
+        (BoxKind::Scope, _) => "scope".to_owned(),
+        (_, [(category, _)]) => category_colour(*category),
+        _ => "source".to_owned(),
+    }
+}
+
+fn category_colour(category: Category) -> String {
+    format!("category-{}", category.name())
+}
+
+/// Shows the categories in a scope as parts of a bar.
+fn draw_shares(out: &mut String, one: &SceneBox, mut x: f64, y: f64) {
+    if !one.is_scope {
+        return;
+    }
+    let total: usize = one.shares.iter().map(|(_, count)| count).sum();
+    for (category, count) in &one.shares {
+        let width = (inner_width(one) - 2.0) * *count as f64 / total as f64;
+        let _ = writeln!(
+            out,
+            "<path class=\"share {}\" d=\"M{x:.1} {y:.1}h{width:.1}v{SHARES}h-{width:.1}z\"/>",
+            category_colour(*category)
+        );
+        x += width;
+    }
 }
 
 fn text(out: &mut String, class: &str, [x, y]: [f64; 2], text: &str) {

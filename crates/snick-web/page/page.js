@@ -95,7 +95,7 @@ function show(text) {
   $("bar").hidden = false;
   $("viewer").hidden = false;
   viewer = mount($("viewer"), data);
-  document.title = `${data.model.name || "Model"} – snick`;
+  document.title = `${data.model.title || "Model"} – snick`;
   const notes = [...data.model.notes, ...(data.diff?.other.model.notes ?? [])];
   if (notes.length > 0) showMessage(notes.join("\n"), "", false);
 }

@@ -117,6 +117,7 @@ fn as_text(entry: &Entry) -> String {
         let _ = writeln!(text, "{}", format!("  {}", line.trim()).trim_end());
     }
     let _ = writeln!(text, "\n  inputs      {}", inputs(entry.arity));
+    let _ = writeln!(text, "  category    {}", entry.name.category.name());
     let _ = writeln!(text, "  properties  {}", properties(entry.traits).join(", "));
     let attrs = entry.attrs();
     if !attrs.is_empty() {
@@ -141,7 +142,9 @@ fn as_markdown(entries: &[&Entry]) -> String {
             versions(entry) + ".",
             inputs(entry.arity)
         );
-        let _ = writeln!(text, "Properties: {}.\n", properties(entry.traits).join(", "));
+        let category = entry.name.category.name();
+        let _ =
+            writeln!(text, "Category: {category}. Properties: {}.\n", properties(entry.traits).join(", "));
         for line in entry.name.doc.trim().lines() {
             let _ = writeln!(text, "{}", line.trim());
         }
@@ -177,6 +180,8 @@ struct Operation {
     /// Omitted if the number of inputs is unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_inputs: Option<usize>,
+    /// The kind of its work.
+    category: &'static str,
     /// Its traits.
     properties: Vec<String>,
     /// Its description.
@@ -208,7 +213,7 @@ struct Attribute {
 }
 
 fn operation(entry: &'static Entry) -> Operation {
-    let OpName { name, dialect, since, doc, .. } = entry.name;
+    let OpName { name, dialect, since, category, doc, .. } = entry.name;
     Operation {
         name,
         dialect: match dialect {
@@ -218,6 +223,7 @@ fn operation(entry: &'static Entry) -> Operation {
         opsets: since,
         min_inputs: entry.arity.min,
         max_inputs: Some(entry.arity.max).filter(|&max| max < usize::MAX),
+        category: category.name(),
         properties: properties(entry.traits),
         doc: doc.trim(),
         attributes: entry.attrs().into_iter().map(attribute).collect(),

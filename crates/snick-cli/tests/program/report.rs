@@ -11,8 +11,9 @@ fn a_report_is_one_file_that_loads_nothing() {
     let page = std::fs::read_to_string(&out).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains(r#"{"schema":"snick.view/1","#));
     assert!(page.contains("default-src 'none'"));
+    let page_without_icon = page.replace("href=\"data:", "");
     for loading in ["src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
-        assert!(!page.contains(loading), "{loading}");
+        assert!(!page_without_icon.contains(loading), "{loading}");
     }
     assert!(page.contains(r#""name":"s0","kind":"input","min":16,"max":64"#));
     std::fs::remove_dir_all(folder).unwrap();

@@ -7,7 +7,7 @@
 //! ```ignore
 //! op! {
 //!     /// What the op computes.
-//!     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), traits = [PURE])]
+//!     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), category = Movement, traits = [PURE])]
 //!     pub struct TopK {
 //!         /// The definition that the layer uses; needed if an attribute has `since` or `until`.
 //!         pub since: Since = Since(11),
@@ -376,7 +376,8 @@ macro_rules! op {
     (
         $(#[doc = $doc:literal])*
         #[op(
-            $name:literal, since = [$($opset:literal),+], inputs = $arity:expr, traits = [$($trait:ident),*]
+            $name:literal, since = [$($opset:literal),+], inputs = $arity:expr, category = $category:ident,
+            traits = [$($trait:ident),*]
             $(, weights = [$($port:literal),+])?
             $(, name = $($method:ident($($argument:literal),*)).+)? $(, check = $check:expr)?
         )]
@@ -387,7 +388,7 @@ macro_rules! op {
 
         impl $crate::OpDef for $op {
             const NAMES: &'static [$crate::OpName] =
-                &[$crate::OpName::openvino($name, &[$($opset),+])
+                &[$crate::OpName::openvino($name, &[$($opset),+], $crate::Category::$category)
                     .doc(concat!($($doc, "\n"),*)) $($(.$method($($argument),*))+)?];
             const ARITY: $crate::Arity = $arity;
             const TRAITS: $crate::OpTraits = $crate::OpTraits::empty()$(.union($crate::OpTraits::$trait))*;

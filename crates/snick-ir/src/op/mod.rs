@@ -3,6 +3,7 @@
 #[macro_use]
 pub(crate) mod declare;
 mod axis_map;
+mod category;
 mod cost;
 mod custom;
 mod name;
@@ -18,6 +19,7 @@ use snick_tensor::kernels::{ElementFunction, Stage};
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError};
 
 pub use self::axis_map::{AxisFactor, AxisMap, FactorKind};
+pub use self::category::Category;
 pub use self::cost::OpCost;
 pub use self::custom::{Custom, CustomOp, Registry};
 pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};

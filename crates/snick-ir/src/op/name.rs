@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::Category;
 use crate::OpError;
 
 /// Formats that name ops.
@@ -48,6 +49,8 @@ pub struct OpName {
     pub name: &'static str,
     /// The operation sets that define or redefine the op.
     pub since: &'static [u8],
+    /// What kind of work the op does.
+    pub category: Category,
     /// What the op computes.
     pub doc: &'static str,
     /// The range of later operation sets that lack the op, inclusive.
@@ -64,12 +67,13 @@ pub struct OpName {
 
 impl OpName {
     /// A name in OpenVINO IR.
-    pub const fn openvino(name: &'static str, since: &'static [u8]) -> Self {
+    pub const fn openvino(name: &'static str, since: &'static [u8], category: Category) -> Self {
         let dialect = Dialect::OpenVino;
         Self {
             dialect,
             name,
             since,
+            category,
             doc: "",
             missing: None,
             in_newest: false,
@@ -79,8 +83,8 @@ impl OpName {
     }
 
     /// A primitive of snick.
-    pub const fn snick(name: &'static str) -> Self {
-        Self { dialect: Dialect::Snick, ..Self::openvino(name, &[]) }
+    pub const fn snick(name: &'static str, category: Category) -> Self {
+        Self { dialect: Dialect::Snick, ..Self::openvino(name, &[], category) }
     }
 
     /// Adds a description of the op.
@@ -227,34 +231,34 @@ mod tests {
     #[test]
     fn an_op_is_in_the_sets_from_its_first_definition_to_the_last_that_repeats_it() {
         let contains = |name: OpName, set| name.check(&Version::Opset(set)).is_ok();
-        let mish = |set| contains(OpName::openvino("Mish", &[4]), set);
+        let mish = |set| contains(OpName::openvino("Mish", &[4], Category::Other), set);
         assert!(!mish(3) && mish(4) && mish(16) && !mish(17) && !mish(99));
-        let convert = |set| contains(OpName::openvino("Convert", &[1]).in_newest(), set);
+        let convert = |set| contains(OpName::openvino("Convert", &[1], Category::Other).in_newest(), set);
         assert!(convert(1) && convert(17) && !convert(18));
-        let new = |set| contains(OpName::openvino("New", &[17]), set);
+        let new = |set| contains(OpName::openvino("New", &[17], Category::Other), set);
         assert!(!new(16) && new(17));
-        let cell = |set| contains(OpName::openvino("RNNCell", &[1]).missing_in(2, 2), set);
+        let cell = |set| contains(OpName::openvino("RNNCell", &[1], Category::Other).missing_in(2, 2), set);
         assert!(cell(1) && !cell(2) && cell(3));
-        let xor = |set| contains(OpName::openvino("Xor", &[1]).missing_in(2, 17), set);
+        let xor = |set| contains(OpName::openvino("Xor", &[1], Category::Other).missing_in(2, 17), set);
         assert!(xor(1) && !xor(2) && !xor(17));
-        assert!(OpName::openvino("Mish", &[4]).check(&Version::Unversioned).is_ok());
+        assert!(OpName::openvino("Mish", &[4], Category::Other).check(&Version::Unversioned).is_ok());
     }
 
     #[test]
     fn a_layer_means_the_last_definition_that_is_not_above_its_set() {
-        let topk = OpName::openvino("TopK", &[1, 3, 11]);
+        let topk = OpName::openvino("TopK", &[1, 3, 11], Category::Other);
         let meant = |version| topk.defining_opset(&version);
         assert_eq!(meant(Version::Opset(2)), Some(1));
         assert_eq!(meant(Version::Opset(10)), Some(3));
         assert_eq!(meant(Version::Unversioned), Some(11));
         assert_eq!(meant(Version::Custom("extension".into())), None);
-        let proposal = OpName::openvino("Proposal", &[1, 4]).was_extension();
+        let proposal = OpName::openvino("Proposal", &[1, 4], Category::Other).was_extension();
         assert_eq!(proposal.defining_opset(&Version::Custom("extension".into())), Some(4));
-        let split = OpName::openvino("RegexSplit", &[1]).only_extension();
+        let split = OpName::openvino("RegexSplit", &[1], Category::Other).only_extension();
         assert_eq!(split.defining_opset(&split.newest()), Some(1));
         assert_eq!(split.defining_opset(&Version::Unversioned), Some(1));
         assert_eq!(split.defining_opset(&Version::Opset(1)), None);
-        let rope = OpName::openvino("RoPE", &[1]).internal();
+        let rope = OpName::openvino("RoPE", &[1], Category::Other).internal();
         assert_eq!(rope.newest(), Version::Custom("ie_internal_opset".into()));
         assert_eq!(rope.defining_opset(&rope.newest()), Some(1));
         assert_eq!(rope.defining_opset(&split.newest()), Some(1));

@@ -7,7 +7,7 @@
 /// ```ignore
 /// op_family! {
 ///     /// A function of the bits of two integers.
-///     #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
+///     #[family(inputs = Arity::exactly(2), category = Elementwise, traits = [PURE, ELEMENTWISE])]
 ///     pub struct Bitwise(BitwiseOp) {
 ///         /// How the shapes of the inputs are combined.
 ///         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
@@ -18,7 +18,7 @@
 /// ```
 ///
 /// If the name alone does not determine the function, write `function = own` after the traits and implement
-/// [`AttrField`](crate::AttrField) for the function.
+/// [`AttrField`](crate::AttrField) for the function. A row may have its own category, after its operation sets.
 macro_rules! op_family {
     // Implements the conversion from the type of one op to `Op`.
     (@typed $family:ident $typed:ident $function:expr, { }) => {
@@ -50,6 +50,9 @@ macro_rules! op_family {
     (@fields $function:ty { $($fields:tt)* } $($action:tt)*) => {
         declared!($($action)* { pub function: $function, $($fields)* })
     };
+    // The category of an op: that of its row, or else that of the family.
+    (@category $family:ident) => { $crate::Category::$family };
+    (@category $family:ident $own:ident) => { $crate::Category::$own };
     // The operation type determines the function, unless the family parses the function itself.
     (@function $family:ident($function:ty) own) => {};
     (@function $family:ident($function:ty)) => {
@@ -71,9 +74,9 @@ macro_rules! op_family {
     };
     (
         $(#[doc = $doc:literal])*
-        #[family(inputs = $arity:expr, traits = [$($trait:ident),*] $(, function = $own:ident)?)]
+        #[family(inputs = $arity:expr, category = $category:ident, traits = [$($trait:ident),*] $(, function = $own:ident)?)]
         pub struct $family:ident($function:ty) $fields:tt
-        $($(#[doc = $meaning:literal])* $typed:ident: $name:literal, [$($opset:literal),+] => $value:expr;)+
+        $($(#[doc = $meaning:literal])* $typed:ident: $name:literal, [$($opset:literal),+] $(, $own_category:ident)? => $value:expr;)+
     ) => {
         op_family!(@struct $(#[doc = $doc])* $family($function) $fields);
         op_family!(@function $family($function) $($own)?);
@@ -92,7 +95,12 @@ macro_rules! op_family {
 
         impl $crate::OpDef for $family {
             const NAMES: &'static [$crate::OpName] = &[
-                $($crate::OpName::openvino($name, &[$($opset),+]).doc(concat!($($meaning, "\n"),*))),+
+                $($crate::OpName::openvino(
+                    $name,
+                    &[$($opset),+],
+                    op_family!(@category $category $($own_category)?),
+                )
+                .doc(concat!($($meaning, "\n"),*))),+
             ];
             const ARITY: $crate::Arity = $arity;
             const TRAITS: $crate::OpTraits = $crate::OpTraits::empty()$(.union($crate::OpTraits::$trait))*;

@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 
 use super::Op;
 use super::control::opaque::Opaque;
-use crate::op::{AttrSpec, Dialect, OpName, OpTraits, RawNode, Version};
+use crate::op::{AttrSpec, Category, Dialect, OpName, OpTraits, RawNode, Version};
 use crate::{Arity, Attrs, Graph, OpError};
 
 /// Generates the enum of all ops, its dispatch and its registry.
@@ -284,6 +284,11 @@ impl Op {
             return op.version();
         }
         self.op_name().map_or(Version::Unversioned, OpName::newest)
+    }
+
+    /// What kind of work the op does; [`Category::Other`] for a custom op or an opaque layer.
+    pub fn category(&self) -> Category {
+        self.op_name().map_or(Category::Other, |name| name.category)
     }
 
     /// Whether the op is an opaque layer, whose outputs are known only from the declared ports.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Serialize, Serializer};
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{Graph, NodeId, Op, OpTraits, Output};
+use snick_ir::{Category, Graph, NodeId, Op, Output};
 
 use super::scopes::Parts;
 use super::values::Histogram;
@@ -137,6 +137,9 @@ struct Layer<'m> {
     loc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
+    /// What kind of work the layer does; `None` for inputs, outputs and constants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<&'static str>,
     /// For each input, the id of the layer that produces its value, and the output of that layer.
     inputs: Vec<Option<(usize, u32)>>,
     outputs: Vec<LayerOutput<'m>>,
@@ -178,6 +181,9 @@ impl<'m> Layers<'m> {
             version: Text(node.version().to_string()),
             loc: node.loc().text(),
             kind: kind(node.op(), failed.contains(node.name())),
+            category: Some(node.op().category())
+                .filter(|&category| category != Category::Source)
+                .map(Category::name),
             inputs: read.collect(),
             outputs: outputs.collect(),
             attributes: attributes(node),
@@ -190,7 +196,7 @@ impl<'m> Layers<'m> {
     }
 }
 
-/// The style in which the viewer shows a layer; `None` for an ordinary layer.
+/// How the viewer treats a layer; `None` for an ordinary layer.
 fn kind(op: &Op, is_failed: bool) -> Option<&'static str> {
     Some(match op {
         _ if is_failed => "failed",
@@ -198,7 +204,6 @@ fn kind(op: &Op, is_failed: bool) -> Option<&'static str> {
         Op::Result(_) => "output",
         Op::Const(_) => "constant",
         op if op.is_opaque() => "unknown",
-        op if op.has(OpTraits::SLICE_LIKE) => "slice",
         _ => return None,
     })
 }

@@ -69,7 +69,7 @@ impl Model {
     /// # Errors
     /// [`Error::Invalid`] if models are compared and one of them has a cycle of layers.
     pub fn report(&self, options: &ReportOptions) -> Result<String, Error> {
-        Ok(snick_view::page(&self.graph().name, &self.report_data(options)?))
+        Ok(snick_view::page(&overview::title(self), &self.report_data(options)?))
     }
 
     /// Writes [`Model::report`] to a file.
@@ -151,6 +151,8 @@ impl Serialize for Numbered<'_> {
             slices: &'m Numbered<'m>,
             #[serde(serialize_with = "symbols::serialize")]
             symbols: &'m Numbers<'m>,
+            #[serde(serialize_with = "symbols::equal")]
+            equal: &'m Numbers<'m>,
             #[serde(serialize_with = "trace::serialize")]
             steps: &'m Numbers<'m>,
         }
@@ -162,6 +164,7 @@ impl Serialize for Numbered<'_> {
             graphs: layers::Graphs { of: self, failed },
             slices: self,
             symbols: &self.numbers,
+            equal: &self.numbers,
             steps: &self.numbers,
         }
         .serialize(serializer)

@@ -24,6 +24,7 @@ pub(super) struct Overview<'m> {
 
 #[derive(Serialize)]
 struct Head<'m> {
+    title: Text<Cow<'m, str>>,
     name: Text<&'m str>,
     format: String,
     files: Vec<Text<Cow<'m, str>>>,
@@ -105,6 +106,7 @@ impl<'m> Overview<'m> {
         let files = model.files().iter().filter_map(|path| path.file_name());
         Self {
             model: Head {
+                title: Text(title(model)),
                 name: Text(&graph.name),
                 format: format(model),
                 files: files.map(|name| Text(name.to_string_lossy())).collect(),
@@ -120,11 +122,20 @@ impl<'m> Overview<'m> {
     }
 }
 
+/// The name of the file, or of the graph of a model in memory.
+pub(super) fn title(model: &Model) -> Cow<'_, str> {
+    let file = path(model).file_name().map(|name| name.to_string_lossy());
+    file.unwrap_or(Cow::Borrowed(&model.graph().name))
+}
+
+/// The path of the model. For a model in memory, `source` may also be a name with a file extension.
+fn path(model: &Model) -> &Path {
+    model.files().first().map_or(Path::new(&model.graph().source), PathBuf::as_path)
+}
+
 /// The format of the file, with its version.
 fn format(model: &Model) -> String {
-    // For a model in memory, `source` may also be a name with a file extension.
-    let path = model.files().first().map_or(Path::new(&model.graph().source), PathBuf::as_path);
-    let format = Format::to_read(path);
+    let format = Format::to_read(path(model));
     match (format, model.graph().ir_version) {
         (_, Some(version)) => format!("{} v{version}", Format::OpenVino.name()),
         (Some(format), None) => format.name().to_string(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
-use snick_ir::Part;
+use snick_ir::{Condition, EmptyAxes, Part};
 use snick_shape::{Birth, SymExpr, SymbolId};
 
 use super::layers::{NumberedGraph, Numbers};
@@ -68,6 +68,18 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
         }
     }
     list.end()
+}
+
+/// The pairs of input symbols that are equal in every run without empty inputs.
+pub(super) fn equal<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut graph = numbers.main().graph.clone();
+    let found = snick_ir::conditions(&mut graph, EmptyAxes::Ignored);
+    let name = |expr: &SymExpr| Some(Text(graph.symbols().display(&expr.as_symbol()?.into()).to_string()));
+    let pairs = found.conditions.iter().filter_map(|condition| match condition {
+        Condition::Equal(a, b) => Some([name(a)?, name(b)?]),
+        _ => None,
+    });
+    serializer.collect_seq(pairs)
 }
 
 /// The symbols in sizes and elements of a graph, and the symbols that these are merged from.

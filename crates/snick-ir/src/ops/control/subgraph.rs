@@ -13,8 +13,8 @@ use super::port_map::{PortLink, PortMap, Purpose};
 use crate::infer::InferSession;
 use crate::op::AttrField;
 use crate::{
-    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Graph, Infer, InferOp, Op, OpDef, OpError,
-    OpName, OpTraits, RawNode,
+    Arity, AttrSpec, AttrValue, Attrs, Category, EvalOp, Fact, Facts, Graph, Infer, InferOp, Op, OpDef,
+    OpError, OpName, OpTraits, RawNode,
 };
 
 /// An op with bodies. Each body has its own symbols; its facts hold for the values that the op passes in.
@@ -153,13 +153,13 @@ impl PortMap {
 
 impl OpDef for SubGraph {
     const NAMES: &'static [OpName] = &[
-        OpName::openvino("TensorIterator", &[1])
+        OpName::openvino("TensorIterator", &[1], Category::Control)
             .doc("Runs a body on each part of its sliced inputs. Results are returned whole or concatenated."),
-        OpName::openvino("Loop", &[5]).doc(
+        OpName::openvino("Loop", &[5], Category::Control).doc(
             "Runs a body while a condition holds: input 0 is the maximum number of iterations, negative for no limit, \
              input 1 the condition before the first one.",
         ),
-        OpName::openvino("If", &[8]).doc("Runs one of two bodies, selected by the boolean input 0."),
+        OpName::openvino("If", &[8], Category::Control).doc("Runs one of two bodies, selected by the boolean input 0."),
     ];
     const ARITY: Arity = Arity::at_least(1);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::HAS_BODIES).union(OpTraits::BOUNDARY);

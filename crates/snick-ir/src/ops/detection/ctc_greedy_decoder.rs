@@ -13,7 +13,7 @@ op! {
     /// Takes the most probable class at each time step and drops blanks. Inputs: probabilities
     /// `[time, batch, classes]`, where the last class is the blank, and a mask `[time, batch]`, whose first 0
     /// ends a sequence. Output: classes `[batch, time, 1, 1]`, padded with -1.
-    #[op("CTCGreedyDecoder", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("CTCGreedyDecoder", since = [1], inputs = Arity::exactly(2), category = Other, traits = [PURE])]
     pub struct CtcGreedyDecoder {
         /// Whether to merge repeated classes.
         pub ctc_merge_repeated: bool = true,

@@ -15,7 +15,10 @@ op! {
     /// `[batch, time, classes]`, lengths `[batch]`, and optionally the blank class, by default the last.
     /// Outputs: classes `[batch, time]`, padded with -1, and the number of classes in each sequence
     /// `[batch]`.
-    #[op("CTCGreedyDecoderSeqLen", since = [6], inputs = Arity::between(2, 3), traits = [PURE])]
+    #[op(
+        "CTCGreedyDecoderSeqLen", since = [6], inputs = Arity::between(2, 3),
+        category = Other, traits = [PURE]
+    )]
     pub struct CtcGreedyDecoderSeqLen {
         /// Whether to merge repeated classes.
         pub merge_repeated: bool = true,

@@ -13,7 +13,7 @@ op! {
     /// alignments of the labels with the time steps. Inputs: class scores `[N, T, C]`, number of time steps
     /// `[N]`, labels `[N, T]`, number of labels `[N]`, and optionally the blank class, by default the last.
     /// Output: `[N]`.
-    #[op("CTCLoss", since = [4], inputs = Arity::between(4, 5), traits = [PURE])]
+    #[op("CTCLoss", since = [4], inputs = Arity::between(4, 5), category = Other, traits = [PURE])]
     pub struct CtcLoss {
         /// Whether to merge repeated labels before alignment.
         pub preprocess_collapse_repeated: bool = false,

@@ -18,7 +18,8 @@ op! {
     /// region's size. Each part is a group of output channels. Output:
     /// `[rois, output_dim, group_size, group_size]`. The first region with image -1 ends the list of regions.
     #[op(
-        "DeformablePSROIPooling", since = [1], inputs = Arity::between(2, 3), traits = [PURE],
+        "DeformablePSROIPooling", since = [1], inputs = Arity::between(2, 3),
+        category = Reduction, traits = [PURE],
         check = Self::check_attrs
     )]
     pub struct DeformablePsRoiPooling {

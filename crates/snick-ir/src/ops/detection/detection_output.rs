@@ -18,7 +18,7 @@ op! {
     /// deltas of a first stage. Output: `[1, 1, rows, 7]`, where a row holds image, class, score and box. The
     /// first unused row has image -1; zeros follow.
     #[op(
-        "DetectionOutput", since = [1, 8], inputs = Arity::between(3, 5), traits = [PURE],
+        "DetectionOutput", since = [1, 8], inputs = Arity::between(3, 5), category = Other, traits = [PURE],
         check = Self::check_attrs
     )]
     pub struct DetectionOutput {

@@ -17,7 +17,8 @@ op! {
     /// `[max_detections_per_image, 4]`, and classes and scores `[max_detections_per_image]`. Unused rows are
     /// zero.
     #[op(
-        "ExperimentalDetectronDetectionOutput", since = [6], inputs = Arity::exactly(4), traits = [PURE],
+        "ExperimentalDetectronDetectionOutput", since = [6], inputs = Arity::exactly(4),
+        category = Other, traits = [PURE],
         name = was_extension()
     )]
     pub struct DetectronDetectionOutput {

@@ -17,7 +17,8 @@ op! {
     /// deltas `[N, 4 * A, H, W]`; and scores `[N, A, H, W]`. Outputs: the boxes of all images `[rows, 4]`,
     /// their scores `[rows]`, and the number of rows of each image `[N]`.
     #[op(
-        "GenerateProposals", since = [9], inputs = Arity::exactly(4), traits = [PURE], check = Self::check_attrs
+        "GenerateProposals", since = [9], inputs = Arity::exactly(4),
+        category = Other, traits = [PURE], check = Self::check_attrs
     )]
     pub struct GenerateProposals {
         /// Attributes shared with ExperimentalDetectronGenerateProposalsSingleImage.

@@ -8,7 +8,10 @@ use crate::{Arity, Facts, Infer, InferOp, OpError};
 op! {
     /// GenerateProposals whose outputs have the maximum possible number of rows. Takes the same inputs and
     /// returns the same outputs as GenerateProposals. Shape inference only; cannot be run.
-    #[op("GenerateProposalsIEInternal", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = internal())]
+    #[op(
+        "GenerateProposalsIEInternal", since = [1], inputs = Arity::exactly(4),
+        category = Other, traits = [PURE], name = internal()
+    )]
     pub struct GenerateProposalsInternal {
         /// Attributes shared with ExperimentalDetectronGenerateProposalsSingleImage.
         pub limits: ProposalLimits = ProposalLimits::default(),

@@ -15,7 +15,7 @@ op! {
     /// `[post_nms_count]`. Unused rows are zero.
     #[op(
         "ExperimentalDetectronGenerateProposalsSingleImage", since = [6], inputs = Arity::exactly(4),
-        traits = [PURE], name = was_extension()
+        category = Other, traits = [PURE], name = was_extension()
     )]
     pub struct GenerateProposalsSingleImage {
         /// Attributes shared with GenerateProposals.

@@ -15,7 +15,7 @@ op! {
     /// score and box, the index of each box among the boxes of all images `[rows, 1]`, and the number of rows
     /// of each image `[N]`.
     #[op(
-        "MatrixNms", since = [8], inputs = Arity::exactly(2), traits = [PURE],
+        "MatrixNms", since = [8], inputs = Arity::exactly(2), category = Other, traits = [PURE],
         check = |op, _| op.rows.check()
     )]
     pub struct MatrixNms {

@@ -16,7 +16,7 @@ op! {
     /// of class, score and box, the index of each box `[rows, 1]`, and the number of rows of each image
     /// `[N]`.
     #[op(
-        "MulticlassNms", since = [8, 9], inputs = Arity::between(2, 3), traits = [PURE],
+        "MulticlassNms", since = [8, 9], inputs = Arity::between(2, 3), category = Other, traits = [PURE],
         check = Self::check_attrs
     )]
     pub struct MulticlassNms {

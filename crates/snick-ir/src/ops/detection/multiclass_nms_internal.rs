@@ -11,7 +11,8 @@ op! {
     /// the run. Takes the same inputs and returns the same outputs as MulticlassNms. Shape inference only;
     /// cannot be run.
     #[op(
-        "MulticlassNmsIEInternal", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal(),
+        "MulticlassNmsIEInternal", since = [1], inputs = Arity::between(2, 3),
+        category = Other, traits = [PURE], name = internal(),
         check = |op, _| op.rows.check()
     )]
     pub struct MulticlassNmsInternal {

@@ -15,7 +15,7 @@ op! {
     /// `[batch, classes, boxes]`; the maximum number of boxes per class; the IoU threshold; and the score
     /// threshold. Outputs: rows `[rows, 3]` of batch, class and box; rows `[rows, 3]` of batch, class and
     /// score; and the number of rows `[1]`.
-    #[op("NMSRotated", since = [13], inputs = Arity::exactly(5), traits = [PURE])]
+    #[op("NMSRotated", since = [13], inputs = Arity::exactly(5), category = Other, traits = [PURE])]
     pub struct NmsRotated {
         /// Whether to sort rows by score across batches and classes.
         pub sort_result_descending: bool = true,

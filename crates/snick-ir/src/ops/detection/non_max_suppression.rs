@@ -15,7 +15,10 @@ op! {
     /// number of boxes per class, the IoU threshold, the score threshold, and since opset 5 the sigma of soft
     /// suppression. Outputs: rows `[rows, 3]` of batch, class and box, and since opset 5 rows `[rows, 3]` of
     /// batch, class and score, and the number of rows `[1]`.
-    #[op("NonMaxSuppression", since = [1, 3, 4, 5, 9], inputs = Arity::between(2, 6), traits = [PURE])]
+    #[op(
+        "NonMaxSuppression", since = [1, 3, 4, 5, 9], inputs = Arity::between(2, 6),
+        category = Other, traits = [PURE]
+    )]
     pub struct NonMaxSuppression {
         /// The version.
         pub since: Since = Since(9),

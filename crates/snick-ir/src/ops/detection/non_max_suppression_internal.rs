@@ -11,7 +11,10 @@ op! {
     /// NonMaxSuppression whose outputs have the maximum possible number of rows, if that number is known
     /// before the run. Takes the same inputs and returns the same outputs as NonMaxSuppression, but with
     /// `rotation` a box has five numbers. Shape inference only; cannot be run.
-    #[op("NonMaxSuppressionIEInternal", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = internal())]
+    #[op(
+        "NonMaxSuppressionIEInternal", since = [1], inputs = Arity::between(5, 6),
+        category = Other, traits = [PURE], name = internal()
+    )]
     pub struct NonMaxSuppressionInternal {
         /// Whether boxes are given by their centre (1) or by corners (0).
         pub center_point_box: i64 = 0,

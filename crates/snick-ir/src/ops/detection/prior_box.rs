@@ -10,7 +10,7 @@ op! {
     ///
     /// Inputs: the size of the map `[H, W]` and the size of the image. Output: `[2, 4 * H * W * priors]`, the
     /// boxes as fractions of the image, then their variances.
-    #[op("PriorBox", since = [1, 8], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("PriorBox", since = [1, 8], inputs = Arity::exactly(2), category = Other, traits = [PURE])]
     pub struct PriorBox {
         /// The version.
         pub since: Since = Since(8),

@@ -10,7 +10,7 @@ op! {
     ///
     /// Inputs: the size of the map `[H, W]` and the size of the image. Output: `[2, 4 * H * W * widths]`, the
     /// boxes as fractions of the image, then their variances.
-    #[op("PriorBoxClustered", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("PriorBoxClustered", since = [1], inputs = Arity::exactly(2), category = Other, traits = [PURE])]
     pub struct PriorBoxClustered {
         /// Pixels of the image per cell if `step_w` or `step_h` is 0; 0 to divide the image evenly.
         pub step: f64 = 0.0,

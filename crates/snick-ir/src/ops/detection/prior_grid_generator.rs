@@ -13,7 +13,8 @@ op! {
     /// Inputs: priors `[P, 4]`, a map `[N, C, H, W]`, and an image `[N, C, image height, image width]`.
     /// Output: `[H, W, P, 4]`, or `[H * W * P, 4]` with `flatten`.
     #[op(
-        "ExperimentalDetectronPriorGridGenerator", since = [6], inputs = Arity::exactly(3), traits = [PURE],
+        "ExperimentalDetectronPriorGridGenerator", since = [6], inputs = Arity::exactly(3),
+        category = Other, traits = [PURE],
         name = was_extension()
     )]
     pub struct PriorGridGenerator {

@@ -18,7 +18,8 @@ op! {
     /// two scales. Outputs: rows `[N * post_nms_topn, 5]` of image and box, and since opset 4 their scores
     /// `[N * post_nms_topn]`. The first unused row of an image has image -1; zeros follow.
     #[op(
-        "Proposal", since = [1, 4], inputs = Arity::exactly(3), traits = [PURE], name = was_extension()
+        "Proposal", since = [1, 4], inputs = Arity::exactly(3),
+        category = Other, traits = [PURE], name = was_extension()
     )]
     pub struct Proposal {
         /// The version.

@@ -16,7 +16,10 @@ op! {
     /// `[rois, output_dim, group_size, group_size]`. `C` is `output_dim * group_size^2`, or
     /// `output_dim * spatial_bins_x * spatial_bins_y` with bilinear samples. The first region with image -1
     /// ends the list of regions.
-    #[op("PSROIPooling", since = [1], inputs = Arity::exactly(2), traits = [PURE], check = Self::check_attrs)]
+    #[op(
+        "PSROIPooling", since = [1], inputs = Arity::exactly(2),
+        category = Reduction, traits = [PURE], check = Self::check_attrs
+    )]
     pub struct PsRoiPooling {
         /// Number of output channels.
         pub output_dim: usize = 0,

@@ -13,7 +13,7 @@ op! {
     ///
     /// With `do_softmax` there are `num` boxes per cell, and the axes from `axis` to `end_axis` are
     /// flattened; otherwise there is one box per entry of `mask`.
-    #[op("RegionYolo", since = [1], inputs = Arity::exactly(1), traits = [PURE])]
+    #[op("RegionYolo", since = [1], inputs = Arity::exactly(1), category = Other, traits = [PURE])]
     pub struct RegionYolo {
         /// Sizes of anchors; ignored.
         pub anchors: Vec<f64> = Vec::new(),

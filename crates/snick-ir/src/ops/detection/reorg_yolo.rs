@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactl
 op! {
     /// Moves blocks of `[N, C, H, W]` to channels in Darknet's order:
     /// `[N, C * stride^2, H / stride, W / stride]`.
-    #[op("ReorgYolo", since = [1, 2], inputs = Arity::exactly(1), traits = [PURE], check = Self::check_stride)]
+    #[op(
+        "ReorgYolo", since = [1, 2], inputs = Arity::exactly(1),
+        category = Movement, traits = [PURE], check = Self::check_stride
+    )]
     pub struct ReorgYolo {
         /// The height and width of a block, at least 1.
         pub stride: usize,

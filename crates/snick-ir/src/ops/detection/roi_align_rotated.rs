@@ -11,7 +11,7 @@ op! {
     ///
     /// Inputs: a map `[N, C, H, W]`, regions `[rois, 5]` of centre x, centre y, width, height and angle in
     /// radians, and the image of each region `[rois]`. Output: `[rois, C, pooled_h, pooled_w]`.
-    #[op("ROIAlignRotated", since = [15], inputs = Arity::exactly(3), traits = [PURE])]
+    #[op("ROIAlignRotated", since = [15], inputs = Arity::exactly(3), category = Reduction, traits = [PURE])]
     pub struct RoiAlignRotated {
         /// Attributes shared with ROIAlign.
         pub regions: AlignedRegions = AlignedRegions::default(),

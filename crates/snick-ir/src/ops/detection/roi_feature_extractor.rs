@@ -17,7 +17,8 @@ op! {
     /// Inputs: regions `[rois, 4]` and levels `[1, C, H, W]`, finest first. Outputs:
     /// `[rois, C, output_size, output_size]`, and the unchanged regions.
     #[op(
-        "ExperimentalDetectronROIFeatureExtractor", since = [6], inputs = Arity::at_least(2), traits = [PURE],
+        "ExperimentalDetectronROIFeatureExtractor", since = [6], inputs = Arity::at_least(2),
+        category = Reduction, traits = [PURE],
         name = was_extension()
     )]
     pub struct RoiFeatureExtractor {

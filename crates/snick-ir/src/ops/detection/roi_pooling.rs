@@ -17,7 +17,7 @@ op! {
     ///
     /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]`, each `[image, x0, y0, x1, y1]`. Output:
     /// `[rois, C, pooled height, pooled width]`. The first region with image -1 ends the list of regions.
-    #[op("ROIPooling", since = [1, 2], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("ROIPooling", since = [1, 2], inputs = Arity::exactly(2), category = Reduction, traits = [PURE])]
     pub struct RoiPooling {
         /// Height and width of the output, if `output_roi` is absent.
         pub output_size: Option<SmallVec<[i64; 4]>> = None,

@@ -12,7 +12,8 @@ op! {
     ///
     /// Inputs: regions `[rois, 4]` and probabilities `[rois]`. Output: `[max_rois, 4]`. Unused rows are zero.
     #[op(
-        "ExperimentalDetectronTopKROIs", since = [6], inputs = Arity::exactly(2), traits = [PURE],
+        "ExperimentalDetectronTopKROIs", since = [6], inputs = Arity::exactly(2),
+        category = Other, traits = [PURE],
         name = was_extension()
     )]
     pub struct TopKRois {

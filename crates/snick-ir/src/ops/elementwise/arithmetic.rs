@@ -19,7 +19,7 @@ const MAX_EXPONENT: i64 = 4;
 
 op_family! {
     /// An element-wise function of two numbers.
-    #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE], function = own)]
+    #[family(inputs = Arity::exactly(2), category = Elementwise, traits = [PURE, ELEMENTWISE], function = own)]
     pub struct Arithmetic(BinaryOp) {
         /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,

@@ -11,7 +11,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op_family! {
     /// A bitwise function of two integers. And, or and xor also accept booleans.
-    #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
+    #[family(inputs = Arity::exactly(2), category = Elementwise, traits = [PURE, ELEMENTWISE])]
     pub struct Bitwise(BitwiseOp) {
         /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,

@@ -7,7 +7,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Bitwise complement. A boolean is a single bit.
-    #[op("BitwiseNot", since = [13], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "BitwiseNot", since = [13], inputs = Arity::exactly(1),
+        category = Elementwise, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct BitwiseNot;
 }
 

@@ -13,7 +13,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode};
 op! {
     /// Limits every element to `min..=max`. For integers, the bounds are rounded inwards.
     #[op(
-        "Clamp", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE],
+        "Clamp", since = [1], inputs = Arity::exactly(1), category = Activation, traits = [PURE, ELEMENTWISE],
         check = Self::check_bounds
     )]
     pub struct Clamp {

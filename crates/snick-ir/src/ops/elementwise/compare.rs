@@ -13,7 +13,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op_family! {
     /// An element-wise comparison with a boolean result.
-    #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
+    #[family(inputs = Arity::exactly(2), category = Elementwise, traits = [PURE, ELEMENTWISE])]
     pub struct Compare(CompareOp) {
         /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,

@@ -11,7 +11,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Converts to another element type. Floats are truncated to integers; integers wrap.
     #[op(
-        "Convert", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE, NO_ARITHMETIC],
+        "Convert", since = [1], inputs = Arity::exactly(1),
+        category = Elementwise, traits = [PURE, ELEMENTWISE, NO_ARITHMETIC],
         name = in_newest()
     )]
     pub struct Convert {

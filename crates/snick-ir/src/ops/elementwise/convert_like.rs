@@ -7,7 +7,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Converts input 0 to the element type of input 1, like Convert.
-    #[op("ConvertLike", since = [1], inputs = Arity::exactly(2), traits = [PURE, NO_ARITHMETIC])]
+    #[op(
+        "ConvertLike", since = [1], inputs = Arity::exactly(2),
+        category = Elementwise, traits = [PURE, NO_ARITHMETIC]
+    )]
     pub struct ConvertLike;
 }
 

@@ -6,7 +6,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// Converts both inputs to their common element type, as frameworks do before arithmetic.
-    #[op("ConvertPromoteTypes", since = [14], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op(
+        "ConvertPromoteTypes", since = [14], inputs = Arity::exactly(2),
+        category = Elementwise, traits = [PURE]
+    )]
     pub struct ConvertPromoteTypes {
         /// Whether to allow a common type that cannot represent all values of an input type.
         pub promote_unsafe: bool = false,

@@ -8,7 +8,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// The exponential linear unit: `alpha (e^x - 1)` below zero, `x` elsewhere. Inference accepts any
     /// element type.
-    #[op("Elu", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE, FLOAT_FORMULA])]
+    #[op(
+        "Elu", since = [1], inputs = Arity::exactly(1),
+        category = Activation, traits = [PURE, ELEMENTWISE, FLOAT_FORMULA]
+    )]
     pub struct Elu {
         /// The output approaches `-alpha` for large negative inputs.
         pub alpha: f64 = 0.0,

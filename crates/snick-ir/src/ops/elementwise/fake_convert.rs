@@ -11,7 +11,7 @@ op! {
     /// scale, and optionally a shift of the same shape as the scale; both broadcast to the data. Computes
     /// `data * scale - shift`, rounds it to f16 and then to the 8-bit type, and undoes the shift and the
     /// scale. Values that overflow become the largest value of the 8-bit type.
-    #[op("FakeConvert", since = [13], inputs = Arity::between(2, 3), traits = [PURE])]
+    #[op("FakeConvert", since = [13], inputs = Arity::between(2, 3), category = Quantisation, traits = [PURE])]
     pub struct FakeConvert {
         /// The 8-bit type.
         pub destination_type: FakeType = FakeType::F8E4M3,

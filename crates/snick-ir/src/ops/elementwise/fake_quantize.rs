@@ -13,7 +13,8 @@ op! {
     /// the input and output ranges: input low, input high, output low and output high. The output has the
     /// type and shape of the data.
     #[op(
-        "FakeQuantize", since = [1], inputs = Arity::exactly(5), traits = [PURE, ELEMENTWISE, FLOAT_FORMULA],
+        "FakeQuantize", since = [1], inputs = Arity::exactly(5),
+        category = Quantisation, traits = [PURE, ELEMENTWISE, FLOAT_FORMULA],
         check = Self::check_levels
     )]
     pub struct FakeQuantize {

@@ -8,13 +8,19 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Whether each element is finite: neither infinite nor NaN.
-    #[op("IsFinite", since = [10], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "IsFinite", since = [10], inputs = Arity::exactly(1),
+        category = Elementwise, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct IsFinite;
 }
 
 op! {
     /// Whether each element is infinite.
-    #[op("IsInf", since = [10], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "IsInf", since = [10], inputs = Arity::exactly(1),
+        category = Elementwise, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct IsInf {
         /// Whether negative infinity counts.
         pub detect_negative: bool = true,
@@ -25,7 +31,10 @@ op! {
 
 op! {
     /// Whether each element is NaN.
-    #[op("IsNaN", since = [10], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "IsNaN", since = [10], inputs = Arity::exactly(1),
+        category = Elementwise, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct IsNaN;
 }
 

@@ -17,7 +17,10 @@ pub enum Approximation {
 
 op! {
     /// The Gaussian error linear unit: `x / 2 * (1 + erf(x / sqrt(2)))`.
-    #[op("Gelu", since = [2, 7], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "Gelu", since = [2, 7], inputs = Arity::exactly(1),
+        category = Activation, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct Gelu {
         /// The version.
         pub since: Since = Since(7),

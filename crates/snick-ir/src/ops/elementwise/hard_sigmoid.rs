@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// `alpha x + beta`, clamped to `0..=1`. Inputs: `x`, and the scalars `alpha` and `beta`. The output has
     /// the type and shape of `x`.
-    #[op("HardSigmoid", since = [1], inputs = Arity::exactly(3), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "HardSigmoid", since = [1], inputs = Arity::exactly(3),
+        category = Activation, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct HardSigmoid;
 }
 

@@ -8,7 +8,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Logical negation. Inference also accepts types other than boolean, because existing files rely on it.
-    #[op("LogicalNot", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "LogicalNot", since = [1], inputs = Arity::exactly(1),
+        category = Elementwise, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct LogicalNot;
 }
 

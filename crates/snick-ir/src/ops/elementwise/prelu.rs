@@ -11,7 +11,7 @@ op! {
     /// Multiplies negative elements of input 0 by a slope. Input 1 is the slope: either a vector with one
     /// slope per channel (axis 1), or a tensor that broadcasts to input 0. The output has the type and shape
     /// of input 0.
-    #[op("PReLU", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("PReLU", since = [1], inputs = Arity::exactly(2), category = Activation, traits = [PURE])]
     pub struct PRelu;
 }
 

@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Rounds to the nearest integer. Inference accepts any element type.
-    #[op("Round", since = [5], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "Round", since = [5], inputs = Arity::exactly(1),
+        category = Elementwise, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct Round {
         /// How halves are rounded.
         pub mode: RoundMode = RoundMode::HalfToEven,

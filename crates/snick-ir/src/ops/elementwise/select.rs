@@ -11,7 +11,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Selects elements from input 1 where input 0 is true, and from input 2 elsewhere. With `pdpd`, input 1
     /// is not broadcast.
-    #[op("Select", since = [1], inputs = Arity::exactly(3), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "Select", since = [1], inputs = Arity::exactly(3),
+        category = Elementwise, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct Select {
         /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,

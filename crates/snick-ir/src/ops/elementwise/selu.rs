@@ -10,7 +10,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// The scaled exponential linear unit: `lambda x`, and `lambda alpha (e^x - 1)` below zero. Inputs: `x`,
     /// and `alpha` and `lambda`, each of one element. The output has the type and shape of `x`.
-    #[op("Selu", since = [1], inputs = Arity::exactly(3), traits = [PURE, ELEMENTWISE])]
+    #[op("Selu", since = [1], inputs = Arity::exactly(3), category = Activation, traits = [PURE, ELEMENTWISE])]
     pub struct Selu;
 }
 

@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// `x / (1 + e^(-beta x))`. Inputs: `x`, and optionally the scalar `beta`, which defaults to 1. The
     /// output has the type and shape of `x`.
-    #[op("Swish", since = [4], inputs = Arity::between(1, 2), traits = [PURE, ELEMENTWISE])]
+    #[op(
+        "Swish", since = [4], inputs = Arity::between(1, 2),
+        category = Activation, traits = [PURE, ELEMENTWISE]
+    )]
     pub struct Swish;
 }
 

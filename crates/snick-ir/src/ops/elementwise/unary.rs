@@ -11,7 +11,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op_family! {
     /// An element-wise function of one input. The element type and shape do not change.
-    #[family(inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
+    #[family(inputs = Arity::exactly(1), category = Elementwise, traits = [PURE, ELEMENTWISE])]
     pub struct Unary(UnaryOp) {}
     /// `|x|`.
     Abs: "Abs", [1] => UnaryOp::Abs;
@@ -42,19 +42,19 @@ op_family! {
     /// Rounds down to an integer.
     Floor: "Floor", [1] => UnaryOp::Floor;
     /// `min(max(x + 3, 0), 6) / 6`.
-    HSigmoid: "HSigmoid", [5] => UnaryOp::HSigmoid;
+    HSigmoid: "HSigmoid", [5], Activation => UnaryOp::HSigmoid;
     /// `x * HSigmoid(x)`.
-    HSwish: "HSwish", [4] => UnaryOp::HSwish;
+    HSwish: "HSwish", [4], Activation => UnaryOp::HSwish;
     /// The natural logarithm.
     Log: "Log", [1] => UnaryOp::Log;
     /// `x * tanh(SoftPlus(x))`.
-    Mish: "Mish", [4] => UnaryOp::Mish;
+    Mish: "Mish", [4], Activation => UnaryOp::Mish;
     /// `-x`.
     Negative: "Negative", [1] => UnaryOp::Negative;
     /// `max(x, 0)`.
-    Relu: "ReLU", [1] => UnaryOp::Relu;
+    Relu: "ReLU", [1], Activation => UnaryOp::Relu;
     /// `1 / (1 + e^-x)`.
-    Sigmoid: "Sigmoid", [1] => UnaryOp::Sigmoid;
+    Sigmoid: "Sigmoid", [1], Activation => UnaryOp::Sigmoid;
     /// The sign of `x`: -1, 0 or 1.
     Sign: "Sign", [1] => UnaryOp::Sign;
     /// The sine.
@@ -62,15 +62,15 @@ op_family! {
     /// The hyperbolic sine.
     Sinh: "Sinh", [1] => UnaryOp::Sinh;
     /// `ln(1 + e^x)`.
-    SoftPlus: "SoftPlus", [4] => UnaryOp::SoftPlus;
+    SoftPlus: "SoftPlus", [4], Activation => UnaryOp::SoftPlus;
     /// `x / (1 + |x|)`.
-    SoftSign: "SoftSign", [9] => UnaryOp::SoftSign;
+    SoftSign: "SoftSign", [9], Activation => UnaryOp::SoftSign;
     /// The square root.
     Sqrt: "Sqrt", [1] => UnaryOp::Sqrt;
     /// The tangent.
     Tan: "Tan", [1] => UnaryOp::Tan;
     /// The hyperbolic tangent.
-    Tanh: "Tanh", [1] => UnaryOp::Tanh;
+    Tanh: "Tanh", [1], Activation => UnaryOp::Tanh;
 }
 
 impl InferOp for Unary {

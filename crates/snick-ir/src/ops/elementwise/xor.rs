@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Logical exclusive or of two inputs: the opset1 name of LogicalXor.
-    #[op("Xor", since = [1], inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE], name = missing_in(2, 17))]
+    #[op(
+        "Xor", since = [1], inputs = Arity::exactly(2),
+        category = Elementwise, traits = [PURE, ELEMENTWISE], name = missing_in(2, 17)
+    )]
     pub struct Xor {
         /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,

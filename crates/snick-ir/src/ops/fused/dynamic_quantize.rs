@@ -13,7 +13,10 @@ op! {
     /// scales; the zero points, if they are a separate output; and the sums of the groups, if
     /// `precomputed_reduction` is set. Newer OpenVINO releases do not write the attributes; inference then
     /// uses the declared outputs. Shape inference only; cannot be run.
-    #[op("DynamicQuantize", since = [1], inputs = Arity::exactly(1), traits = [PURE], name = internal(), check = Self::check)]
+    #[op(
+        "DynamicQuantize", since = [1], inputs = Arity::exactly(1),
+        category = Quantisation, traits = [PURE], name = internal(), check = Self::check
+    )]
     pub struct DynamicQuantize {
         /// Whether there are zero points.
         pub quantization_type: QuantizationType = QuantizationType::Symmetric,

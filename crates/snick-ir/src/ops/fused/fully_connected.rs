@@ -44,7 +44,10 @@ macro_rules! fully_connected {
 op! {
     /// Multiplies data `[.., K]` by the transpose of weights `[N, K]` and adds an optional bias. Inputs:
     /// data, weights, bias. Output: `[.., N]`. Shape inference only; cannot be run.
-    #[op("FullyConnected", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal())]
+    #[op(
+        "FullyConnected", since = [1], inputs = Arity::between(2, 3),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct FullyConnected {
         /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
@@ -54,7 +57,10 @@ op! {
 op! {
     /// FullyConnected with compressed weights. Inputs: data, weights, bias, scales, zero points. Shape
     /// inference only; cannot be run.
-    #[op("FullyConnectedCompressed", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = internal())]
+    #[op(
+        "FullyConnectedCompressed", since = [1], inputs = Arity::between(4, 5),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct FullyConnectedCompressed {
         /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
@@ -64,7 +70,10 @@ op! {
 op! {
     /// FullyConnected for quantized data and weights. Inputs: data, weights, bias, and scales and zero points
     /// for weights, inputs and outputs. Shape inference only; cannot be run.
-    #[op("FullyConnectedQuantized", since = [1], inputs = Arity::between(3, 9), traits = [PURE], name = internal())]
+    #[op(
+        "FullyConnectedQuantized", since = [1], inputs = Arity::between(3, 9),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct FullyConnectedQuantized {
         /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
@@ -74,7 +83,10 @@ op! {
 op! {
     /// FullyConnected for quantized data and weights. Inputs: data, weights, bias, and scales and zero points
     /// for the output. Shape inference only; cannot be run.
-    #[op("FullyConnectedQuantizedLegacy", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
+    #[op(
+        "FullyConnectedQuantizedLegacy", since = [1], inputs = Arity::between(3, 5),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct FullyConnectedQuantizedLegacy {
         /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,

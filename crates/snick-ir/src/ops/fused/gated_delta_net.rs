@@ -12,7 +12,10 @@ op! {
     /// Outputs: the result `[B, L, W, V]`, and the next states. Older OpenVINO releases order the inputs
     /// differently; for their files, inference uses the declared outputs. Shape inference only; cannot be
     /// run.
-    #[op("GatedDeltaNet", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal_extension())]
+    #[op(
+        "GatedDeltaNet", since = [1], inputs = Arity::exactly(6),
+        category = Product, traits = [PURE], name = internal_extension()
+    )]
     pub struct GatedDeltaNet {
         /// Whether to normalise queries and keys by their L2 norm.
         pub fuse_qk_l2norm: bool = false,
@@ -28,7 +31,10 @@ op! {
     /// `[T, H, K]`, values `[T, W, V]`, a table of states `[P, W, K, V]` that is updated in place, gates and
     /// betas `[T, W]`, and vectors that assign tokens and states to sequences. The output has the shape of
     /// the values. Shape inference only; cannot be run.
-    #[op("PagedGatedDeltaNet", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
+    #[op(
+        "PagedGatedDeltaNet", since = [1], inputs = Arity::exactly(11),
+        category = Product, traits = [], name = internal_extension()
+    )]
     pub struct PagedGatedDeltaNet {
         /// Whether to normalise queries and keys by their L2 norm.
         pub use_qk_l2norm: bool = false,

@@ -8,14 +8,20 @@ op! {
     /// Multiplies each token by the matrices of its experts. Inputs: tokens `[1 or A, T, K]`; matrices
     /// `[E, N, K]`, or `[E, N, G, K/G]` with G groups; the A experts of each token, `[T, A]`; and an optional
     /// bias. Output: `[A, T, N]`. Shape inference only; cannot be run.
-    #[op("GatherMatmul", since = [1], inputs = Arity::between(3, 4), traits = [PURE], name = internal())]
+    #[op(
+        "GatherMatmul", since = [1], inputs = Arity::between(3, 4),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct GatherMatmul;
 }
 
 op! {
     /// GatherMatmul with compressed matrices. Inputs: as for GatherMatmul, then scales and zero points. Shape
     /// inference only; cannot be run.
-    #[op("GatherMatmulCompressed", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal())]
+    #[op(
+        "GatherMatmulCompressed", since = [1], inputs = Arity::exactly(6),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct GatherMatmulCompressed;
 }
 

@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normal
 op! {
     /// Gated linear unit: splits the data in two along an axis, and multiplies one half by a function of the
     /// other.
-    #[op("GLU", since = [1], inputs = Arity::exactly(1), traits = [PURE], name = internal(), check = Self::check)]
+    #[op(
+        "GLU", since = [1], inputs = Arity::exactly(1),
+        category = Activation, traits = [PURE], name = internal(), check = Self::check
+    )]
     pub struct Glu {
         /// The axis; negative axes count from the end.
         pub axis: i64,

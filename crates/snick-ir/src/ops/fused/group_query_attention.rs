@@ -12,7 +12,10 @@ op! {
     /// the attributes. Outputs: the result `[B, L, N * D]`, and the past keys and values followed by the new
     /// ones, `[B, K, P + L, D]`. If P and L are static, the cache may also be a buffer of fixed length, so
     /// inference takes its length from the declared outputs. Shape inference only; cannot be run.
-    #[op("GroupQueryAttention", since = [1], inputs = Arity::between(7, 16), traits = [PURE], name = internal_extension())]
+    #[op(
+        "GroupQueryAttention", since = [1], inputs = Arity::between(7, 16),
+        category = Product, traits = [PURE], name = internal_extension()
+    )]
     pub struct GroupQueryAttention {
         /// Number of query heads.
         pub num_heads: i64,

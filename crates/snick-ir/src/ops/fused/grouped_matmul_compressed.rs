@@ -8,7 +8,10 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpCost, OpError};
 op! {
     /// GroupedMatMul with compressed matrices. Inputs: rows; matrices; offsets, only if the rows have rank 2;
     /// scales; and optionally zero points. Shape inference only; cannot be run.
-    #[op("GroupedMatMulCompressed", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
+    #[op(
+        "GroupedMatMulCompressed", since = [1], inputs = Arity::between(3, 5),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct GroupedMatMulCompressed;
 }
 

@@ -26,7 +26,10 @@ op! {
     ///
     /// Some early releases swapped `expert_alpha` and `expert_beta`. Their files have no `gate_idx`, so
     /// `gemm2_bias_swiglu_clamp` can then be inferred but not run.
-    #[op("MOE", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = internal_extension())]
+    #[op(
+        "MOE", since = [1], inputs = Arity::between(6, 9),
+        category = Product, traits = [PURE], name = internal_extension()
+    )]
     pub struct Moe {
         /// The computation of an expert.
         pub expert_type: ExpertType,
@@ -43,7 +46,10 @@ op! {
 
 op! {
     /// MOE with compressed weights. The output has the shape of input 0. Shape inference only; cannot be run.
-    #[op("MOECompressed", since = [1], inputs = Arity::at_least(6), traits = [PURE], name = internal())]
+    #[op(
+        "MOECompressed", since = [1], inputs = Arity::at_least(6),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct MoeCompressed {
         /// The computation of an expert.
         pub expert_type: Option<String>,

@@ -9,7 +9,10 @@ op! {
     /// Multi-scale deformable attention. Inputs: values `[B, K, H, D]`, the sizes `[L, 2]` and start offsets
     /// `[L]` of the feature maps, and the sampling points `[B, Q, H, L, P, 2]` with their weights
     /// `[B, Q, H, L, P]`. Output: `[B, Q, H * D]`. Shape inference only; cannot be run.
-    #[op("MSDA", since = [1], inputs = Arity::exactly(5), traits = [PURE], name = internal())]
+    #[op(
+        "MSDA", since = [1], inputs = Arity::exactly(5),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct Msda;
 }
 

@@ -7,7 +7,10 @@ op! {
     /// Reorders entries of the key pages and value pages of paged attention. Inputs: the key pages and the
     /// value pages, both of rank 4 and updated in place, and vectors that map entries to their destinations.
     /// The outputs have the shapes of the pages. Shape inference only; cannot be run.
-    #[op("PaKVReorder", since = [1], inputs = Arity::exactly(6), traits = [], name = internal_extension())]
+    #[op(
+        "PaKVReorder", since = [1], inputs = Arity::exactly(6),
+        category = Movement, traits = [], name = internal_extension()
+    )]
     pub struct PaKvReorder;
 }
 

@@ -11,7 +11,10 @@ op! {
     /// are queries `[T, Q * D]`, keys `[T, K * D]`, values `[T, K * V]`, key pages and value pages. The first
     /// output is `[T, Q * V]`; the other outputs are as declared in the file. Shape inference only; cannot be
     /// run.
-    #[op("PagedAttentionExtension", since = [1], inputs = Arity::at_least(5), traits = [], name = internal_extension())]
+    #[op(
+        "PagedAttentionExtension", since = [1], inputs = Arity::at_least(5),
+        category = Product, traits = [], name = internal_extension()
+    )]
     pub struct PagedAttention;
 }
 

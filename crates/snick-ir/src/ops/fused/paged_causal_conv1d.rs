@@ -10,7 +10,10 @@ op! {
     /// `[T, H]`, a table of states `[P, H, K]`, which is updated in place, filters `[C, H/G, K]`, a bias, and
     /// vectors that assign tokens and states to sequences. The output has the shape of the tokens. Shape
     /// inference only; cannot be run.
-    #[op("PagedCausalConv1D", since = [1], inputs = Arity::exactly(9), traits = [], name = internal_extension())]
+    #[op(
+        "PagedCausalConv1D", since = [1], inputs = Arity::exactly(9),
+        category = Convolution, traits = [], name = internal_extension()
+    )]
     pub struct PagedCausalConv1D;
 }
 

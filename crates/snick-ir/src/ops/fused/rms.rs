@@ -8,7 +8,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Root mean square normalisation along the last axis: `x / sqrt(mean(x^2) + epsilon)`, times an optional
     /// scale that broadcasts to the data. Inputs: data, scale.
-    #[op("RMS", since = [1], inputs = Arity::between(1, 2), traits = [PURE, FLOAT_FORMULA], name = internal())]
+    #[op(
+        "RMS", since = [1], inputs = Arity::between(1, 2),
+        category = Normalisation, traits = [PURE, FLOAT_FORMULA], name = internal()
+    )]
     pub struct Rms {
         /// Avoids division by zero.
         pub epsilon: f64,

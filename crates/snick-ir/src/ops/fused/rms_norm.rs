@@ -10,7 +10,8 @@ op! {
     /// Root mean square normalisation along some axes: `x / sqrt(mean(x^2) + epsilon)`, times an optional
     /// scale that broadcasts to the data. Inputs: data, axes, scale.
     #[op(
-        "RMSNorm", since = [1], inputs = Arity::between(2, 3), traits = [PURE, FLOAT_FORMULA], name = internal_extension()
+        "RMSNorm", since = [1], inputs = Arity::between(2, 3),
+        category = Normalisation, traits = [PURE, FLOAT_FORMULA], name = internal_extension()
     )]
     pub struct RmsNorm {
         /// Avoids division by zero.

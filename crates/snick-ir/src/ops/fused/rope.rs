@@ -21,7 +21,10 @@ op! {
     /// Feature `i` is paired with feature `i + rotary_ndims / 2`. With `is_interleaved` or `is_chatglm`,
     /// neighbouring features are paired instead. With `is_chatglm`, a combined table alternates cosines and
     /// sines.
-    #[op("RoPE", since = [1], inputs = Arity::between(2, 5), traits = [PURE], name = internal())]
+    #[op(
+        "RoPE", since = [1], inputs = Arity::between(2, 5),
+        category = Elementwise, traits = [PURE], name = internal()
+    )]
     pub struct Rope {
         /// Start of the range of features to use.
         #[attr("slice_start" | "config.slice_start")]

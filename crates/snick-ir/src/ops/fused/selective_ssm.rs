@@ -12,7 +12,10 @@ op! {
     /// `[N, H, D, S]`; `H / G` heads share a projection. Each step updates a state to
     /// `e^(A dt) state + x dt B` and outputs its product with C. Outputs: the products, in the shape of x,
     /// and the final states.
-    #[op("SelectiveSSM", since = [1], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION], name = internal_extension())]
+    #[op(
+        "SelectiveSSM", since = [1], inputs = Arity::exactly(6),
+        category = Product, traits = [PURE, CONTRACTION], name = internal_extension()
+    )]
     pub struct SelectiveSsm;
 }
 
@@ -21,7 +24,10 @@ op! {
     /// `[T, G, S]`, x `[T, H, D]`, C `[T, G, S]`, a table of states `[P, H, D, S]`, which is updated in
     /// place, and vectors that assign tokens and states to sequences. The output has the shape of x. Shape
     /// inference only; cannot be run.
-    #[op("PagedSelectiveSSM", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
+    #[op(
+        "PagedSelectiveSSM", since = [1], inputs = Arity::exactly(11),
+        category = Product, traits = [], name = internal_extension()
+    )]
     pub struct PagedSelectiveSsm;
 }
 

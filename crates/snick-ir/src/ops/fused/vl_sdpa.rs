@@ -9,7 +9,10 @@ op! {
     /// Attention within each of several images concatenated in one sequence. Inputs: queries, keys, values,
     /// and the start of each image. The output has the shape of the queries, permuted by `order_q` and
     /// `order_out`. Shape inference only; cannot be run.
-    #[op("VLSDPA", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = internal())]
+    #[op(
+        "VLSDPA", since = [1], inputs = Arity::exactly(4),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct VlSdpa {
         /// Permutation of the queries' axes; empty for none.
         pub order_q: SmallVec<[i64; 4]> = SmallVec::new(),

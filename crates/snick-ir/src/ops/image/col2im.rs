@@ -12,7 +12,10 @@ op! {
     /// Assembles images from sliding windows, adding overlapping elements. Inputs: columns
     /// `[N, C * kernel.., windows]` or `[C * kernel.., windows]`, the size of the image, and the size of the
     /// kernel. Output: `[N, C, size..]` or `[C, size..]`.
-    #[op("Col2Im", since = [15], inputs = Arity::exactly(3), traits = [PURE], check = Self::check_windows)]
+    #[op(
+        "Col2Im", since = [15], inputs = Arity::exactly(3),
+        category = Movement, traits = [PURE], check = Self::check_windows
+    )]
     pub struct Col2Im {
         /// Distance between neighbouring windows, at least 1; 1 if empty.
         pub strides: Numbers = Numbers::new(),

@@ -13,7 +13,7 @@ op! {
     /// extend beyond the image are dropped; otherwise the image is padded with zeros so that patches cover
     /// all of it.
     #[op(
-        "ExtractImagePatches", since = [3], inputs = Arity::exactly(1), traits = [PURE],
+        "ExtractImagePatches", since = [3], inputs = Arity::exactly(1), category = Movement, traits = [PURE],
         check = Self::check_patches
     )]
     pub struct ExtractImagePatches {

@@ -10,7 +10,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op_family! {
     /// Converts images `[N, H, W, 3]` to NV12: luma Y `[N, H, W, 1]` and chroma `[N, H/2, W/2, 2]`, with one
     /// U and one V value per four pixels, or both planes in one output `[N, 3H/2, W, 1]`.
-    #[family(inputs = Arity::exactly(1), traits = [PURE])]
+    #[family(inputs = Arity::exactly(1), category = Other, traits = [PURE])]
     pub struct ToNv12(ChannelOrder) {
         /// Whether to store both planes in one output.
         pub single_plane: bool = true,

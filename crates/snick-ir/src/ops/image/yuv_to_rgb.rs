@@ -14,7 +14,7 @@ op_family! {
     /// Inputs: luma Y `[N, H, W, 1]` and chroma, with one U and one V value per four pixels. NV12 has one
     /// chroma input `[N, H/2, W/2, 2]`; I420 has two, U and V, each `[N, H/2, W/2, 1]`. Alternatively, one
     /// input `[N, 3H/2, W, 1]` holds all planes in this order.
-    #[family(inputs = Arity::between(1, 3), traits = [PURE])]
+    #[family(inputs = Arity::between(1, 3), category = Other, traits = [PURE])]
     pub struct YuvToRgb(YuvConversion) {}
     /// Converts NV12 images, in one plane or two, to RGB `[N, H, W, 3]`.
     Nv12ToRgb: "NV12toRGB", [8] => YuvConversion(Chroma::Interleaved, ChannelOrder::Rgb);

@@ -11,7 +11,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// The bucket of each element of input 0: the number of boundaries below it. Input 1 holds the
     /// boundaries, ascending.
-    #[op("Bucketize", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("Bucketize", since = [3], inputs = Arity::exactly(2), category = Elementwise, traits = [PURE])]
     pub struct Bucketize {
         /// The element type of the output.
         pub output_type: IndexType = IndexType::I64,

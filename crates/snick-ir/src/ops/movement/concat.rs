@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis}
 
 op! {
     /// Concatenates the inputs along `axis`. All other axes must agree.
-    #[op("Concat", since = [1], inputs = Arity::at_least(1), traits = [PURE, NO_ARITHMETIC])]
+    #[op(
+        "Concat", since = [1], inputs = Arity::at_least(1),
+        category = Movement, traits = [PURE, NO_ARITHMETIC]
+    )]
     pub struct Concat {
         /// The axis; negative axes count from the end.
         pub axis: i64 = 0,

@@ -12,8 +12,8 @@ use snick_tensor::{Dims, Tensor};
 use crate::attrs::missing;
 use crate::ops::elementwise::domain::Domain;
 use crate::{
-    Arity, AttrField, AttrSpec, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpDef, OpError, OpName,
-    RawNode,
+    Arity, AttrField, AttrSpec, Attrs, Category, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpDef, OpError,
+    OpName, RawNode,
 };
 
 /// Sums of products over named axes, as in `a,ab->b`. Each letter names an axis of an operand; axes with the
@@ -42,7 +42,7 @@ struct Subscript {
 
 impl OpDef for Einsum {
     const NAMES: &'static [OpName] =
-        &[OpName::openvino("Einsum", &[7]).doc("Sums of products over named axes.")];
+        &[OpName::openvino("Einsum", &[7], Category::Product).doc("Sums of products over named axes.")];
     const ARITY: Arity = Arity::at_least(1);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {

@@ -11,13 +11,19 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Sums rows of a table for each bag. Inputs: the table `[rows, ..]`, row indices, the offset of each
     /// bag's first index, and optionally the row for empty bags and a weight per index. Output: `[bags, ..]`.
-    #[op("EmbeddingBagOffsetsSum", since = [3], inputs = Arity::between(3, 5), traits = [PURE])]
+    #[op(
+        "EmbeddingBagOffsetsSum", since = [3], inputs = Arity::between(3, 5),
+        category = Reduction, traits = [PURE]
+    )]
     pub struct EmbeddingBagOffsetsSum;
 }
 
 op! {
     /// EmbeddingBagOffsetsSum with a choice of sum or mean.
-    #[op("EmbeddingBagOffsets", since = [15], inputs = Arity::between(3, 5), traits = [PURE])]
+    #[op(
+        "EmbeddingBagOffsets", since = [15], inputs = Arity::between(3, 5),
+        category = Reduction, traits = [PURE]
+    )]
     pub struct EmbeddingBagOffsets {
         /// How to reduce the rows of a bag.
         pub reduction: BagReduction = BagReduction::Sum,
@@ -27,13 +33,19 @@ op! {
 op! {
     /// Sums rows of a table for each bag. Inputs: the table `[rows, ..]`, indices `[bags, indices]`, and
     /// optionally a weight per index. Output: `[bags, ..]`.
-    #[op("EmbeddingBagPackedSum", since = [3], inputs = Arity::between(2, 3), traits = [PURE])]
+    #[op(
+        "EmbeddingBagPackedSum", since = [3], inputs = Arity::between(2, 3),
+        category = Reduction, traits = [PURE]
+    )]
     pub struct EmbeddingBagPackedSum;
 }
 
 op! {
     /// EmbeddingBagPackedSum with a choice of sum or mean.
-    #[op("EmbeddingBagPacked", since = [15], inputs = Arity::between(2, 3), traits = [PURE])]
+    #[op(
+        "EmbeddingBagPacked", since = [15], inputs = Arity::between(2, 3),
+        category = Reduction, traits = [PURE]
+    )]
     pub struct EmbeddingBagPacked {
         /// How to reduce the rows of a bag.
         pub reduction: BagReduction = BagReduction::Sum,
@@ -44,7 +56,10 @@ op! {
     /// Sums rows of a table for each segment. Inputs: the table `[rows, ..]`, row indices, the segment of
     /// each index, the number of segments, and optionally the row for empty segments and a weight per index.
     /// Output: `[segments, ..]`.
-    #[op("EmbeddingSegmentsSum", since = [3], inputs = Arity::between(4, 6), traits = [PURE])]
+    #[op(
+        "EmbeddingSegmentsSum", since = [3], inputs = Arity::between(4, 6),
+        category = Reduction, traits = [PURE]
+    )]
     pub struct EmbeddingSegmentsSum;
 }
 

@@ -7,8 +7,8 @@ use snick_tensor::{Tensor, kernels};
 use super::indices::{position, scalar};
 use super::propagate_elements::propagate_elements;
 use crate::{
-    Arity, Attrs, AxisMap, EvalOp, Fact, FactorKind, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits,
-    RawNode, normalize_axis,
+    Arity, Attrs, AxisMap, Category, EvalOp, Fact, FactorKind, Facts, Infer, InferOp, OpDef, OpError, OpName,
+    OpTraits, RawNode, normalize_axis,
 };
 
 /// Replaces one axis of input 0 with the axes of the indices (input 1); input 2 is the axis. Data and indices
@@ -39,7 +39,7 @@ impl Default for Gather {
 const CHECKS_INDICES: &str = "checks_indices";
 
 impl OpDef for Gather {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Gather", &[1, 7, 8])
+    const NAMES: &'static [OpName] = &[OpName::openvino("Gather", &[1, 7, 8], Category::Movement)
         .doc("Replaces one axis of input 0 with the axes of the indices (input 1); input 2 is the axis.")];
     const ARITY: Arity = Arity::exactly(3);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::MAYBE_SLICE);

@@ -13,7 +13,10 @@ op! {
     /// Selects elements of input 0 by the indices in input 1, which have the shape of the output. Each output
     /// element is read from its own position in input 0, except that the index replaces the coordinate on
     /// `axis`. Negative indices count from the end.
-    #[op("GatherElements", since = [6], inputs = Arity::exactly(2), traits = [PURE, NO_ARITHMETIC])]
+    #[op(
+        "GatherElements", since = [6], inputs = Arity::exactly(2),
+        category = Movement, traits = [PURE, NO_ARITHMETIC]
+    )]
     pub struct GatherElements {
         /// The axis; negative axes count from the end.
         pub axis: i64 = 0,

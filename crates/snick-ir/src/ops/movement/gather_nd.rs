@@ -7,7 +7,9 @@ use snick_tensor::{Dims, Tensor};
 
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{
+    Arity, Attrs, Category, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+};
 
 /// The last axis of the indices (input 1) holds tuples. Each tuple indexes leading axes of input 0 and so
 /// selects a slice. Both inputs start with `batch_dims` shared batch axes.
@@ -22,7 +24,7 @@ pub struct GatherNd {
 }
 
 impl OpDef for GatherNd {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GatherND", &[5, 8])
+    const NAMES: &'static [OpName] = &[OpName::openvino("GatherND", &[5, 8], Category::Movement)
         .doc("Selects slices of input 0 by index tuples, which the last axis of input 1 holds.")];
     const ARITY: Arity = Arity::exactly(2);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE).union(OpTraits::NO_ARITHMETIC);

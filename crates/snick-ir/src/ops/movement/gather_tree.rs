@@ -9,7 +9,7 @@ op! {
     /// Traces beams back from their last step. For each batch and beam, follows the parents (input 1) through
     /// the ids (input 0, `[step, batch, beam]`), starting from the last step of the batch (input 2 holds the
     /// number of steps). Everything after the first `end_token` (input 3) becomes `end_token`.
-    #[op("GatherTree", since = [1], inputs = Arity::exactly(4), traits = [PURE])]
+    #[op("GatherTree", since = [1], inputs = Arity::exactly(4), category = Movement, traits = [PURE])]
     pub struct GatherTree;
 }
 

@@ -6,7 +6,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Returns the input unchanged.
-    #[op("Identity", since = [16], inputs = Arity::exactly(1), traits = [PURE, VIEW])]
+    #[op("Identity", since = [16], inputs = Arity::exactly(1), category = Movement, traits = [PURE, VIEW])]
     pub struct Identity;
 }
 

@@ -10,7 +10,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// The indices of nonzero elements in row-major order, with one row per axis and one column per element.
     /// A scalar counts as a vector of one element.
-    #[op("NonZero", since = [3], inputs = Arity::exactly(1), traits = [PURE])]
+    #[op("NonZero", since = [3], inputs = Arity::exactly(1), category = Movement, traits = [PURE])]
     pub struct NonZero {
         /// The element type of the output.
         pub output_type: IndexType = IndexType::I64,

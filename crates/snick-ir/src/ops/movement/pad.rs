@@ -7,7 +7,8 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::propagate_elements::propagate_elements;
 use crate::{
-    Arity, Attrs, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    Arity, Attrs, AxisMap, Category, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits,
+    RawNode,
 };
 
 const MODES: &[(&str, PadMode)] = &[
@@ -26,7 +27,7 @@ pub struct Pad {
 }
 
 impl OpDef for Pad {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Pad", &[1, 12])
+    const NAMES: &'static [OpName] = &[OpName::openvino("Pad", &[1, 12], Category::Movement)
         .doc("Extends the axes of input 0 by the numbers of elements in inputs 1 (before) and 2 (after).")];
     const ARITY: Arity = Arity::between(3, 4);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE).union(OpTraits::NO_ARITHMETIC);

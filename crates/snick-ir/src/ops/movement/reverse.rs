@@ -4,7 +4,9 @@ use smallvec::SmallVec;
 use snick_tensor::{ElementType, Tensor};
 
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{
+    Arity, Attrs, Category, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+};
 
 /// How input 1 selects axes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -25,7 +27,7 @@ pub struct Reverse {
 }
 
 impl OpDef for Reverse {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Reverse", &[1])
+    const NAMES: &'static [OpName] = &[OpName::openvino("Reverse", &[1], Category::Slice)
         .missing_in(2, 17)
         .doc("Reverses the elements along the axes in input 1.")];
     const ARITY: Arity = Arity::exactly(2);

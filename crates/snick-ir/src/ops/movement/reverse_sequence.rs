@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::indices::count;
 use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+    Arity, Attrs, Category, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
     normalize_axis,
 };
 
@@ -22,7 +22,7 @@ pub struct ReverseSequence {
 }
 
 impl OpDef for ReverseSequence {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ReverseSequence", &[1]).doc(
+    const NAMES: &'static [OpName] = &[OpName::openvino("ReverseSequence", &[1], Category::Movement).doc(
         "Reverses a leading part of an axis, whose length input 1 gives for each element of the batch axis.",
     )];
     const ARITY: Arity = Arity::exactly(2);

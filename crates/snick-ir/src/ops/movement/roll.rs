@@ -8,7 +8,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis}
 op! {
     /// Rotates input 0 by the shifts in input 1 along the axes in input 2; elements that leave at one end
     /// come back at the other. A single shift applies to all axes, and an axis listed twice is shifted twice.
-    #[op("Roll", since = [7], inputs = Arity::exactly(3), traits = [PURE])]
+    #[op("Roll", since = [7], inputs = Arity::exactly(3), category = Movement, traits = [PURE])]
     pub struct Roll;
 }
 

@@ -16,7 +16,8 @@ op! {
     /// Writes updates (input 2) into a copy of input 0. Each update is written at its own position, except
     /// that the index at the same position in input 1 replaces the coordinate on the axis (input 3).
     #[op(
-        "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4), traits = [PURE],
+        "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4),
+        category = Movement, traits = [PURE],
         check = Self::check_reduction
     )]
     pub struct ScatterElementsUpdate {

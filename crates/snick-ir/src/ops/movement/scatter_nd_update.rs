@@ -14,7 +14,8 @@ op! {
     /// Writes updates (input 2) into slices of a copy of input 0. The last axis of input 1 holds the index
     /// tuples that select the slices.
     #[op(
-        "ScatterNDUpdate", since = [4, 15], inputs = Arity::exactly(3), traits = [PURE, NO_ARITHMETIC],
+        "ScatterNDUpdate", since = [4, 15], inputs = Arity::exactly(3),
+        category = Movement, traits = [PURE, NO_ARITHMETIC],
         check = Self::check_reduction
     )]
     pub struct ScatterNdUpdate {

@@ -12,7 +12,10 @@ op! {
     /// Replaces slices in a copy of input 0. The indices (input 1) select slices along an axis (input 3). The
     /// updates (input 2) have the shape of input 0, with the axes of the indices in place of this axis. For
     /// duplicate indices, the last update wins.
-    #[op("ScatterUpdate", since = [3], inputs = Arity::exactly(4), traits = [PURE, NO_ARITHMETIC])]
+    #[op(
+        "ScatterUpdate", since = [3], inputs = Arity::exactly(4),
+        category = Movement, traits = [PURE, NO_ARITHMETIC]
+    )]
     pub struct ScatterUpdate;
 }
 

@@ -14,7 +14,7 @@ op! {
     /// For each element of input 1, the position at which to insert it in input 0 so that input 0 stays
     /// sorted. Input 0 is either one ascending sequence for all values, or has the same leading axes as the
     /// values and one sequence per row. NaN is inserted at the front.
-    #[op("SearchSorted", since = [15], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("SearchSorted", since = [15], inputs = Arity::exactly(2), category = Elementwise, traits = [PURE])]
     pub struct SearchSorted {
         /// Whether to insert after equal elements rather than before them.
         pub right_mode: bool = false,

@@ -11,14 +11,14 @@ op! {
     /// Moves blocks of the spatial axes to the batch axis. Inputs: data, a block size per axis, and the
     /// padding at the start and end of each axis. The block size of axis 0, the batch, is 1; the padding of
     /// the batch axis is applied, as in the OpenVINO runtime.
-    #[op("SpaceToBatch", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
+    #[op("SpaceToBatch", since = [2], inputs = Arity::exactly(4), category = Movement, traits = [PURE])]
     pub struct SpaceToBatch;
 }
 
 op! {
     /// The inverse of SpaceToBatch. Inputs: data, a block size per axis, and the crop at the start and end of
     /// each axis.
-    #[op("BatchToSpace", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
+    #[op("BatchToSpace", since = [2], inputs = Arity::exactly(4), category = Movement, traits = [PURE])]
     pub struct BatchToSpace;
 }
 

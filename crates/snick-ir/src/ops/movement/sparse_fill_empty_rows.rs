@@ -12,7 +12,7 @@ op! {
     /// the row and column of each element, and the default element, which goes to column 0. Outputs: the
     /// indices, ordered by row and column; the elements; and a boolean for each row, true if the row was
     /// empty.
-    #[op("SparseFillEmptyRows", since = [16], inputs = Arity::exactly(4), traits = [PURE])]
+    #[op("SparseFillEmptyRows", since = [16], inputs = Arity::exactly(4), category = Movement, traits = [PURE])]
     pub struct SparseFillEmptyRows;
 }
 

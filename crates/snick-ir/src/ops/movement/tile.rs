@@ -10,7 +10,7 @@ use crate::{Arity, AxisMap, EvalOp, Fact, FactorKind, Facts, Infer, InferOp, Int
 op! {
     /// Repeats the input along each axis by the counts in input 1. The shorter of the shape and the list of
     /// counts is padded with leading ones. Negative counts are treated as 0.
-    #[op("Tile", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
+    #[op("Tile", since = [1], inputs = Arity::exactly(2), category = Movement, traits = [PURE, MOVES_ELEMENTS])]
     pub struct Tile;
 }
 

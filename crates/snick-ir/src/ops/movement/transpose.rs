@@ -10,7 +10,10 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Permutes axes: axis `i` of the output is axis `order[i]` of the input, where the order is input 1. An
     /// empty order reverses the axes.
-    #[op("Transpose", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS, VIEW, STRIDED])]
+    #[op(
+        "Transpose", since = [1], inputs = Arity::exactly(2),
+        category = Movement, traits = [PURE, MOVES_ELEMENTS, VIEW, STRIDED]
+    )]
     pub struct Transpose;
 }
 

@@ -15,7 +15,7 @@ op! {
     /// The distinct elements of input 0, or its distinct slices on an axis (input 1). Outputs: the distinct
     /// elements, the index where each first occurs, the index of the distinct element for each input element,
     /// and the number of occurrences. NaN differs from every element, including NaN.
-    #[op("Unique", since = [10], inputs = Arity::between(1, 2), traits = [PURE])]
+    #[op("Unique", since = [10], inputs = Arity::between(1, 2), category = Movement, traits = [PURE])]
     pub struct Unique {
         /// Whether to sort the output, with NaN last; otherwise the output is in order of first occurrence.
         pub sorted: bool = true,

@@ -8,7 +8,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Average pooling to a given output size: data `[N, C, spatial..]` to `[N, C, sizes..]`, with the sizes
     /// in input 1. Means of integers are rounded to the nearest integer, ties to even.
-    #[op("AdaptiveAvgPool", since = [8], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("AdaptiveAvgPool", since = [8], inputs = Arity::exactly(2), category = Reduction, traits = [PURE])]
     pub struct AdaptiveAvgPool;
 }
 

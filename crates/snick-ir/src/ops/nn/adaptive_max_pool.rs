@@ -11,7 +11,7 @@ op! {
     /// Max pooling to a given output size: data `[N, C, spatial..]` to `[N, C, sizes..]` (output 0), with the
     /// sizes in input 1. Output 1 holds the position of each maximum in its channel. If several elements
     /// equal the maximum, it is the position of the first.
-    #[op("AdaptiveMaxPool", since = [8], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("AdaptiveMaxPool", since = [8], inputs = Arity::exactly(2), category = Reduction, traits = [PURE])]
     pub struct AdaptiveMaxPool {
         /// Element type of output 1.
         pub index_element_type: IndexType = IndexType::I64,

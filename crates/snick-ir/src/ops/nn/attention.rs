@@ -18,7 +18,10 @@ op! {
     ///
     /// If there is a single query, the mask may have several rows; the output then has as many rows as the
     /// mask.
-    #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 6), traits = [PURE])]
+    #[op(
+        "ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 6),
+        category = Product, traits = [PURE]
+    )]
     pub struct ScaledDotProductAttention {
         /// Whether query `i` attends only to keys 0 to `i`; if so, the mask is ignored.
         pub causal: bool = false,

@@ -10,7 +10,7 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError
 op! {
     /// Average pooling: data `[N, C, spatial..]` to `[N, C, windows..]`.
     #[op(
-        "AvgPool", since = [1, 14, 16], inputs = Arity::exactly(1), traits = [PURE],
+        "AvgPool", since = [1, 14, 16], inputs = Arity::exactly(1), category = Reduction, traits = [PURE],
         check = Self::check_window
     )]
     pub struct AvgPool {

@@ -12,7 +12,8 @@ op! {
     /// Inputs: data `[N, C, ..]`, then gamma, beta, mean and variance, each `[C]`; in version 1, gamma and
     /// beta precede the data.
     #[op(
-        "BatchNormInference", since = [1, 5], inputs = Arity::exactly(5), traits = [PURE],
+        "BatchNormInference", since = [1, 5], inputs = Arity::exactly(5),
+        category = Normalisation, traits = [PURE],
         check = Self::check_epsilon
     )]
     pub struct BatchNormInference {

@@ -15,7 +15,10 @@ op! {
     /// filters count as 1 if they are set, else as -1. Each output is thus the number of equal pairs minus
     /// the number of different pairs. Inputs: data `[N, C, H, W]` and binary filters `[O, C, H', W']`.
     /// Output: `[N, O, rows, columns]`.
-    #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE], weights = [1])]
+    #[op(
+        "BinaryConvolution", since = [1], inputs = Arity::exactly(2),
+        category = Convolution, traits = [PURE], weights = [1]
+    )]
     pub struct BinaryConvolution {
         /// The strides, dilations and padding of the filters.
         pub sliding: DilatedSliding = DilatedSliding::default(),

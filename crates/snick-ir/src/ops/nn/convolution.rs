@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, exactly
 op! {
     /// Convolution over one to three spatial axes, without flipping the filters: data `[N, C, spatial..]` and
     /// filters `[O, C, kernel..]` to `[N, O, windows..]`.
-    #[op("Convolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [1])]
+    #[op(
+        "Convolution", since = [1], inputs = Arity::exactly(2),
+        category = Convolution, traits = [PURE, CONTRACTION], weights = [1]
+    )]
     pub struct Convolution {
         /// The strides, dilations and padding of the filters.
         pub sliding: DilatedSliding = DilatedSliding::default(),

@@ -9,7 +9,8 @@ op! {
     /// Transposed convolution: data `[N, C, spatial..]` and filters `[C, O, kernel..]` to
     /// `[N, O, larger spatial..]`. An optional third input holds the spatial sizes of the output.
     #[op(
-        "ConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3), traits = [PURE, CONTRACTION],
+        "ConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3),
+        category = Convolution, traits = [PURE, CONTRACTION],
         weights = [1]
     )]
     pub struct ConvolutionBackpropData {

@@ -17,7 +17,8 @@ op! {
     /// `taps = H' * W'`. Output: `[N, O, rows, columns]`. An offset (y, x) shifts the position that a tap
     /// reads; values between pixels are interpolated. The mask scales the values.
     #[op(
-        "DeformableConvolution", since = [1, 8], inputs = Arity::between(3, 4), traits = [PURE], weights = [2],
+        "DeformableConvolution", since = [1, 8], inputs = Arity::between(3, 4),
+        category = Convolution, traits = [PURE], weights = [2],
         check = Self::check_groups
     )]
     pub struct DeformableConvolution {

@@ -10,7 +10,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Moves channels into spatial blocks: `[N, C * block^K, D1, .., DK]` to
     /// `[N, C, D1 * block, .., DK * block]`.
-    #[op("DepthToSpace", since = [1], inputs = Arity::exactly(1), traits = [PURE])]
+    #[op("DepthToSpace", since = [1], inputs = Arity::exactly(1), category = Movement, traits = [PURE])]
     pub struct DepthToSpace {
         /// The blocks.
         pub blocks: Blocks,

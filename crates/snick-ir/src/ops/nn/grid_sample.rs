@@ -12,7 +12,7 @@ const CANNOT_SAMPLE: &str = "cannot sample {} at grid {}";
 op! {
     /// Samples data `[N, C, H, W]` at the points (x, y) of a grid `[N, H', W', 2]`, with coordinates from -1
     /// to 1. Output: `[N, C, H', W']`.
-    #[op("GridSample", since = [9], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("GridSample", since = [9], inputs = Arity::exactly(2), category = Movement, traits = [PURE])]
     pub struct GridSample {
         /// Whether -1 and 1 are the centres of the first and last pixel, rather than their outer edges.
         pub align_corners: bool = false,

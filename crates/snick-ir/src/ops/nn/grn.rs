@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Global response normalisation over channels: `x / sqrt(sum of x^2 over axis 1 + bias)`, for data
     /// `[N, C, ..]`.
-    #[op("GRN", since = [1], inputs = Arity::exactly(1), traits = [PURE, FLOAT_FORMULA])]
+    #[op(
+        "GRN", since = [1], inputs = Arity::exactly(1),
+        category = Normalisation, traits = [PURE, FLOAT_FORMULA]
+    )]
     pub struct Grn {
         /// Avoids division by zero.
         pub bias: f64 = 1.0,

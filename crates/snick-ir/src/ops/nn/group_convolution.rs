@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, exactly
 op! {
     /// Grouped convolution: data `[N, G * C, spatial..]` and filters `[G, O, C, kernel..]` to
     /// `[N, G * O, windows..]`.
-    #[op("GroupConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [1])]
+    #[op(
+        "GroupConvolution", since = [1], inputs = Arity::exactly(2),
+        category = Convolution, traits = [PURE, CONTRACTION], weights = [1]
+    )]
     pub struct GroupConvolution {
         /// The strides, dilations and padding of the filters.
         pub sliding: DilatedSliding = DilatedSliding::default(),

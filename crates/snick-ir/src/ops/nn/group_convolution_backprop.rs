@@ -9,7 +9,8 @@ op! {
     /// Grouped transposed convolution: data `[N, G * C, spatial..]` and filters `[G, C, O, kernel..]` to
     /// `[N, G * O, larger spatial..]`. An optional third input holds the spatial sizes of the output.
     #[op(
-        "GroupConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3), traits = [PURE, CONTRACTION],
+        "GroupConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3),
+        category = Convolution, traits = [PURE, CONTRACTION],
         weights = [1]
     )]
     pub struct GroupConvolutionBackpropData {

@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Normalises each group of channels to mean 0 and variance 1, then multiplies by a scale and adds a
     /// bias. Inputs: data `[N, C, ..]`, scale `[C]` and bias `[C]`.
-    #[op("GroupNormalization", since = [12], inputs = Arity::exactly(3), traits = [PURE])]
+    #[op(
+        "GroupNormalization", since = [12], inputs = Arity::exactly(3),
+        category = Normalisation, traits = [PURE]
+    )]
     pub struct GroupNormalization {
         /// Number of groups; must divide the number of channels.
         pub num_groups: i64,

@@ -10,7 +10,7 @@ op! {
     /// Multiplies each group of rows by its own matrix. With rows `[R, K]` and matrices `[G, N, K]`, input 2
     /// holds the offsets `[G]` at which the groups end; the output is `[R, N]`, and rows after the last group
     /// are zero. With rows `[G, M, K]` and matrices `[G, N, K]`, the output is `[G, M, N]`.
-    #[op("GroupedMatMul", since = [17], inputs = Arity::between(2, 3), traits = [PURE])]
+    #[op("GroupedMatMul", since = [17], inputs = Arity::between(2, 3), category = Product, traits = [PURE])]
     pub struct GroupedMatMul;
 }
 

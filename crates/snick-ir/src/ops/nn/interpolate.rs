@@ -25,7 +25,10 @@ op! {
     /// - Version 1: data and sizes; the axes are an attribute.
     /// - Version 4: data, sizes, scales and, optionally, axes; `shape_calculation_mode` selects sizes or scales.
     /// - Version 11: data, sizes or scales and, optionally, axes.
-    #[op("Interpolate", since = [1, 4, 11], inputs = Arity::between(2, 4), traits = [PURE])]
+    #[op(
+        "Interpolate", since = [1, 4, 11], inputs = Arity::between(2, 4),
+        category = Movement, traits = [PURE]
+    )]
     pub struct Interpolate {
         /// The version.
         pub since: Since = Since(11),

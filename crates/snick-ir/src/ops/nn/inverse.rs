@@ -9,7 +9,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Inverts the square matrices in the last two axes, `[.., N, N]`. Singular matrices yield infinities and
     /// NaN.
-    #[op("Inverse", since = [14], inputs = Arity::exactly(1), traits = [PURE])]
+    #[op("Inverse", since = [14], inputs = Arity::exactly(1), category = Product, traits = [PURE])]
     pub struct Inverse {
         /// Whether to transpose the inverse. The specification asks for the adjugate instead; snick follows
         /// the OpenVINO runtime.

@@ -7,7 +7,10 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// The logarithm of the softmax along an axis.
-    #[op("LogSoftmax", since = [5], inputs = Arity::exactly(1), traits = [PURE, FLOAT_FORMULA])]
+    #[op(
+        "LogSoftmax", since = [5], inputs = Arity::exactly(1),
+        category = Activation, traits = [PURE, FLOAT_FORMULA]
+    )]
     pub struct LogSoftmax {
         /// The axis; negative axes count from the end.
         pub axis: i64 = 1,

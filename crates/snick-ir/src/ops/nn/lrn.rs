@@ -11,7 +11,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Local response normalisation: `x / (bias + alpha / size^k * sum of x^2)^beta`. The sum is over
     /// neighbours within a window of `size` elements on each of the k axes listed in input 1.
-    #[op("LRN", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
+    #[op(
+        "LRN", since = [1], inputs = Arity::exactly(2),
+        category = Normalisation, traits = [PURE, FLOAT_FORMULA]
+    )]
     pub struct Lrn {
         /// The factor of the sum of squares.
         pub alpha: f64 = 0.0,

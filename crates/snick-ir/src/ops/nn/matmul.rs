@@ -14,7 +14,10 @@ op! {
     /// The matrix product over the last two axes, with broadcasting of the leading axes. A 1-D input 0 is
     /// treated as a row and a 1-D input 1 as a column, regardless of the attributes; the output omits the
     /// axis of size 1 that this adds.
-    #[op("MatMul", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [0, 1])]
+    #[op(
+        "MatMul", since = [1], inputs = Arity::exactly(2),
+        category = Product, traits = [PURE, CONTRACTION], weights = [0, 1]
+    )]
     pub struct MatMul {
         /// Whether to transpose input 0.
         pub transpose_a: bool = false,

@@ -13,7 +13,7 @@ op! {
     /// Max pooling: data `[N, C, spatial..]` to `[N, C, windows..]` (output 0). Since opset 8, output 1 holds
     /// the positions of the maxima in the data flattened from `axis`. Padding is never the maximum.
     #[op(
-        "MaxPool", since = [1, 8, 14], inputs = Arity::exactly(1), traits = [PURE],
+        "MaxPool", since = [1, 8, 14], inputs = Arity::exactly(1), category = Reduction, traits = [PURE],
         check = Self::check_rounding
     )]
     pub struct MaxPool {

@@ -13,7 +13,10 @@ op! {
     /// Mean-variance normalisation: subtracts the mean over some axes and optionally divides by the standard
     /// deviation. Input 1 lists the axes. In version 1, attributes determine the axes, and epsilon is always
     /// added to the variance.
-    #[op("MVN", since = [1, 6], inputs = Arity::between(1, 2), traits = [PURE, FLOAT_FORMULA])]
+    #[op(
+        "MVN", since = [1, 6], inputs = Arity::between(1, 2),
+        category = Normalisation, traits = [PURE, FLOAT_FORMULA]
+    )]
     pub struct Mvn {
         /// The version, which determines where the axes come from.
         pub since: Since = Since(6),

@@ -9,7 +9,10 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactl
 op! {
     /// Divides input 0 by its L2 norm over the axes listed in input 1. Without axes, every element is divided
     /// by its magnitude.
-    #[op("NormalizeL2", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
+    #[op(
+        "NormalizeL2", since = [1], inputs = Arity::exactly(2),
+        category = Normalisation, traits = [PURE, FLOAT_FORMULA]
+    )]
     pub struct NormalizeL2 {
         /// Avoids division by zero.
         pub eps: f64 = 0.0,

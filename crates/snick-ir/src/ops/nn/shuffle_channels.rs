@@ -7,7 +7,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normal
 op! {
     /// Interleaves groups of channels: reshapes an axis to `[group, rest]`, transposes it and flattens it.
     #[op(
-        "ShuffleChannels", since = [1], inputs = Arity::exactly(1), traits = [PURE],
+        "ShuffleChannels", since = [1], inputs = Arity::exactly(1), category = Movement, traits = [PURE],
         name = missing_in(2, 2)
     )]
     pub struct ShuffleChannels {

@@ -7,7 +7,8 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNod
 op! {
     /// `e^x / sum of e^x` along an axis.
     #[op(
-        "SoftMax", since = [1, 8], inputs = Arity::exactly(1), traits = [PURE, FLOAT_FORMULA],
+        "SoftMax", since = [1, 8], inputs = Arity::exactly(1),
+        category = Activation, traits = [PURE, FLOAT_FORMULA],
         check = Self::check_axis
     )]
     pub struct Softmax {

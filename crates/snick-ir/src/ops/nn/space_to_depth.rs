@@ -10,7 +10,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Moves spatial blocks into channels: `[N, C, D1 * block, .., DK * block]` to
     /// `[N, C * block^K, D1, .., DK]`.
-    #[op("SpaceToDepth", since = [1], inputs = Arity::exactly(1), traits = [PURE])]
+    #[op("SpaceToDepth", since = [1], inputs = Arity::exactly(1), category = Movement, traits = [PURE])]
     pub struct SpaceToDepth {
         /// The blocks.
         pub blocks: Blocks,

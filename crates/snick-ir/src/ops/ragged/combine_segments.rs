@@ -13,7 +13,10 @@ op! {
     /// offsets and data. Outputs 0 to 2 are the result. Outputs 3 to 5 label each element with the id of its
     /// source tensor; the last input lists the id of each tensor. A tensor with a single row adds that row to
     /// every row of the result.
-    #[op("CombineSegments", since = [1], inputs = Arity::at_least(4), traits = [PURE], name = only_extension())]
+    #[op(
+        "CombineSegments", since = [1], inputs = Arity::at_least(4),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct CombineSegments;
 }
 

@@ -9,7 +9,10 @@ op! {
     /// Merges the texts of each row into one text, which extends from the start of the first text to the end
     /// of the last. Inputs: start and end offsets of the rows, and start and end offsets of the texts. An
     /// empty row becomes an empty text.
-    #[op("FuzeRagged", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = only_extension())]
+    #[op(
+        "FuzeRagged", since = [1], inputs = Arity::exactly(4),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct FuzeRagged;
 }
 

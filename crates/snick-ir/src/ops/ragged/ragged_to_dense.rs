@@ -11,7 +11,10 @@ op! {
     /// Converts ragged rows to a dense tensor. Inputs: start and end offsets of the rows, the data, the row
     /// length to truncate or pad to, the padding element, and optionally a boolean that overrides
     /// `pad_right`. Output 1 is a mask of the elements that come from the data.
-    #[op("RaggedToDense", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = only_extension())]
+    #[op(
+        "RaggedToDense", since = [1], inputs = Arity::between(5, 6),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct RaggedToDense {
         /// Whether to pad at the end rather than at the start.
         pub pad_right: bool = true,

@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// The start and end offsets of rows, given the row of each element in ascending order (input 0) and the
     /// number of rows (input 1). Elements of rows beyond that number are dropped.
-    #[op("RaggedToRagged", since = [1], inputs = Arity::exactly(2), traits = [PURE], name = only_extension())]
+    #[op(
+        "RaggedToRagged", since = [1], inputs = Arity::exactly(2),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct RaggedToRagged;
 }
 

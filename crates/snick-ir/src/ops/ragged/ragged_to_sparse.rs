@@ -8,7 +8,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// The row and column of each element of ragged rows. Inputs: start and end offsets of the rows.
-    #[op("RaggedToSparse", since = [1], inputs = Arity::exactly(2), traits = [PURE], name = only_extension())]
+    #[op(
+        "RaggedToSparse", since = [1], inputs = Arity::exactly(2),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct RaggedToSparse;
 }
 

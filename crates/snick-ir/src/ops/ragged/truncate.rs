@@ -10,7 +10,8 @@ op! {
     /// offsets and data. The next inputs are the maximum length; the side to cut, `left` or `right`; and
     /// which rows of a pair to cut: `only_first`, `only_second`, or `longest_first` for both.
     #[op(
-        "Truncate", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = only_extension()
+        "Truncate", since = [1], inputs = Arity::between(6, 9),
+        category = Text, traits = [PURE], name = only_extension()
     )]
     pub struct Truncate {
         /// The number of ragged tensors; ignored, because it follows from the number of inputs.

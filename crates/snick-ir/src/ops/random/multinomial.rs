@@ -13,7 +13,7 @@ op! {
     /// Inputs: weights `[batch, classes]` and the number of samples. Output: `[batch, samples]`. Uses the
     /// same random numbers as RandomUniform with the same seeds, starting from the beginning of the sequence
     /// in every run.
-    #[op("Multinomial", since = [13], inputs = Arity::exactly(2), traits = [RANDOM])]
+    #[op("Multinomial", since = [13], inputs = Arity::exactly(2), category = Other, traits = [RANDOM])]
     pub struct Multinomial {
         /// Element type of the output.
         pub convert_type: IndexType = IndexType::I32,

@@ -13,7 +13,7 @@ op! {
     ///
     /// The numbers depend only on the seeds: every run starts the sequence again and produces the same
     /// numbers.
-    #[op("RandomUniform", since = [8], inputs = Arity::exactly(3), traits = [RANDOM])]
+    #[op("RandomUniform", since = [8], inputs = Arity::exactly(3), category = Other, traits = [RANDOM])]
     pub struct RandomUniform {
         /// Element type of the numbers.
         pub output_type: ElementType,

@@ -10,7 +10,10 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// GRUCell whose update gate is scaled by attention. Inputs: as for GRUCell, then attention `[batch, 1]`.
     /// Shape inference only; cannot be run.
-    #[op("AUGRUCell", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal())]
+    #[op(
+        "AUGRUCell", since = [1], inputs = Arity::exactly(6),
+        category = Product, traits = [PURE], name = internal()
+    )]
     pub struct AugruCell {
         /// The cell.
         pub gru: GruAttrs = GruAttrs::default(),

@@ -11,7 +11,8 @@ op! {
     /// GRUSequence whose update gates are scaled by attention. Inputs: as for GRUSequence, then attention
     /// `[batch, steps, 1]`. Shape inference only; cannot be run.
     #[op(
-        "AUGRUSequence", since = [1], inputs = Arity::exactly(7), traits = [PURE], name = internal(), check = Self::check
+        "AUGRUSequence", since = [1], inputs = Arity::exactly(7),
+        category = Product, traits = [PURE], name = internal(), check = Self::check
     )]
     pub struct AugruSequence {
         /// The cell.

@@ -11,7 +11,7 @@ op! {
     /// `[3 * hidden, input]`, R `[3 * hidden, hidden]` and B `[3 * hidden]` (`[4 * hidden]` with
     /// `linear_before_reset`), with gates in the order z, r, h. Output: the next H.
     #[op(
-        "GRUCell", since = [3], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION],
+        "GRUCell", since = [3], inputs = Arity::exactly(5), category = Product, traits = [PURE, CONTRACTION],
         weights = [2, 3], name = was_extension()
     )]
     pub struct GruCell {

@@ -12,7 +12,10 @@ op! {
     /// `[batch, directions, hidden]`, lengths `[batch]`, and W, R and B of the cell with a leading axis of
     /// directions. Outputs: H after every step `[batch, directions, steps, hidden]`, 0 after the end of a
     /// sequence, and the final H.
-    #[op("GRUSequence", since = [5], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION], weights = [3, 4])]
+    #[op(
+        "GRUSequence", since = [5], inputs = Arity::exactly(6),
+        category = Product, traits = [PURE, CONTRACTION], weights = [3, 4]
+    )]
     pub struct GruSequence {
         /// The cell.
         pub gru: GruAttrs = GruAttrs::default(),

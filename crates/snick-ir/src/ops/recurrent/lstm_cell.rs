@@ -11,7 +11,10 @@ op! {
     /// `[4 * hidden, input]`, R `[4 * hidden, hidden]` and B `[4 * hidden]`, with gates in the order f, i, c,
     /// o. Outputs: the next H and C. In version 1, B is optional and defaults to 0, and a seventh input may
     /// hold peepholes.
-    #[op("LSTMCell", since = [1, 4], inputs = Arity::between(5, 7), traits = [PURE, CONTRACTION], weights = [3, 4])]
+    #[op(
+        "LSTMCell", since = [1, 4], inputs = Arity::between(5, 7),
+        category = Product, traits = [PURE, CONTRACTION], weights = [3, 4]
+    )]
     pub struct LstmCell {
         /// The version.
         pub since: Since = Since(4),

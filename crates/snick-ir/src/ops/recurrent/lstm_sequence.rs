@@ -13,7 +13,8 @@ op! {
     /// directions. Outputs: H after every step `[batch, directions, steps, hidden]`, 0 after the end of a
     /// sequence, and the final H and C. In version 1, an eighth input may hold peepholes.
     #[op(
-        "LSTMSequence", since = [1, 5], inputs = Arity::between(7, 8), traits = [PURE, CONTRACTION],
+        "LSTMSequence", since = [1, 5], inputs = Arity::between(7, 8),
+        category = Product, traits = [PURE, CONTRACTION],
         weights = [4, 5]
     )]
     pub struct LstmSequence {

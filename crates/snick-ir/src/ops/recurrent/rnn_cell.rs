@@ -10,7 +10,7 @@ op! {
     /// One step of a simple recurrent network: `f(X W^T + H R^T + B)`. Inputs: X `[batch, input]`, state H
     /// `[batch, hidden]`, W `[hidden, input]`, R `[hidden, hidden]` and B `[hidden]`. Output: the next H.
     #[op(
-        "RNNCell", since = [1], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION],
+        "RNNCell", since = [1], inputs = Arity::exactly(5), category = Product, traits = [PURE, CONTRACTION],
         weights = [2, 3], name = missing_in(2, 2).was_extension()
     )]
     pub struct RnnCell {

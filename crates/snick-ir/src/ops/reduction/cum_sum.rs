@@ -8,7 +8,7 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, normal
 
 op! {
     /// Cumulative sums along the axis in input 1. The output has the type and shape of input 0.
-    #[op("CumSum", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
+    #[op("CumSum", since = [3], inputs = Arity::exactly(2), category = Reduction, traits = [PURE])]
     pub struct CumSum {
         /// Whether to exclude each element from the sum at its own position.
         pub exclusive: bool = false,

@@ -15,7 +15,7 @@ use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, normal
 
 op_family! {
     /// A reduction along the axes listed in input 1.
-    #[family(inputs = Arity::exactly(2), traits = [PURE])]
+    #[family(inputs = Arity::exactly(2), category = Reduction, traits = [PURE])]
     pub struct Reduce(ReduceOp) {
         /// Whether to keep the reduced axes with size 1.
         pub keep_dims: bool = false,

@@ -11,7 +11,7 @@ op! {
     /// The element-wise maximum over segments of rows of input 0. Input 1 holds the segment of each row, in
     /// ascending order; row `i` of the output is the maximum of segment `i`. Input 2 is the number of output
     /// rows, and segments beyond it are dropped; by default there is a row for each segment up to the last.
-    #[op("SegmentMax", since = [16], inputs = Arity::between(2, 3), traits = [PURE])]
+    #[op("SegmentMax", since = [16], inputs = Arity::between(2, 3), category = Reduction, traits = [PURE])]
     pub struct SegmentMax {
         /// The value of rows for empty segments.
         pub fill_mode: FillMode = FillMode::Zero,

@@ -11,7 +11,8 @@ op! {
     /// Broadcasts input 0 to the shape in input 1. In mode `explicit`, input 2 lists the target axis of each
     /// axis of the input.
     #[op(
-        "Broadcast", since = [1, 3], inputs = Arity::between(2, 3), traits = [PURE, MOVES_ELEMENTS, VIEW, STRIDED],
+        "Broadcast", since = [1, 3], inputs = Arity::between(2, 3),
+        category = Movement, traits = [PURE, MOVES_ELEMENTS, VIEW, STRIDED],
         check = Self::check_mode
     )]
     pub struct Broadcast {

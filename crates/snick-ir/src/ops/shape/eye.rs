@@ -12,7 +12,7 @@ op! {
     /// A matrix of zeros with ones on a diagonal. Inputs: the number of rows; the number of columns; the
     /// index of the diagonal, where positive numbers are above the main diagonal; and optionally the shape of
     /// a batch of equal matrices.
-    #[op("Eye", since = [9], inputs = Arity::between(3, 4), traits = [PURE])]
+    #[op("Eye", since = [9], inputs = Arity::between(3, 4), category = Movement, traits = [PURE])]
     pub struct Eye {
         /// The element type of the output; `dynamic` if the file omits it.
         pub output_type: ElementType = ElementType::Dynamic,

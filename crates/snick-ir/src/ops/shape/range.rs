@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 op! {
     /// The numbers `start`, `start + step`, ... up to but excluding `stop`. In version 1, the output has the
     /// type of the inputs; later versions first convert them to `output_type`.
-    #[op("Range", since = [1, 4], inputs = Arity::exactly(3), traits = [PURE, NO_ARITHMETIC])]
+    #[op(
+        "Range", since = [1, 4], inputs = Arity::exactly(3),
+        category = Movement, traits = [PURE, NO_ARITHMETIC]
+    )]
     pub struct Range {
         /// The version.
         pub since: Since = Since(4),

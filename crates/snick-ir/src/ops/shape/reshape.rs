@@ -11,7 +11,10 @@ op! {
     /// Reshapes input 0 to the shape in input 1, in row-major order. One dim may be -1 and is then computed
     /// from the others. If another dim is 0 and not copied, -1 is ambiguous: it becomes 1 if the data is
     /// known to be empty and the target is constant; otherwise the run fails.
-    #[op("Reshape", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS, VIEW])]
+    #[op(
+        "Reshape", since = [1], inputs = Arity::exactly(2),
+        category = Movement, traits = [PURE, MOVES_ELEMENTS, VIEW]
+    )]
     pub struct Reshape {
         /// Whether a 0 copies the dim of the same axis.
         pub special_zero: bool = false,

@@ -8,7 +8,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
     /// The dims of the input as a vector.
-    #[op("ShapeOf", since = [1, 3], inputs = Arity::exactly(1), traits = [PURE, NO_ARITHMETIC], name = in_newest())]
+    #[op(
+        "ShapeOf", since = [1, 3], inputs = Arity::exactly(1),
+        category = Movement, traits = [PURE, NO_ARITHMETIC], name = in_newest()
+    )]
     pub struct ShapeOf {
         /// The version; version 1 always returns i64.
         pub since: Since = Since(3),

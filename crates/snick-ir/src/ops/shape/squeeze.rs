@@ -11,7 +11,10 @@ op! {
     ///
     /// Inference keeps a listed axis whose size is known not to be 1, and assumes an unknown size to be 1.
     /// With `allow_axis_skip`, an unknown size makes the rank unknown.
-    #[op("Squeeze", since = [1, 15], inputs = Arity::between(1, 2), traits = [PURE, MOVES_ELEMENTS, VIEW])]
+    #[op(
+        "Squeeze", since = [1, 15], inputs = Arity::between(1, 2),
+        category = Movement, traits = [PURE, MOVES_ELEMENTS, VIEW]
+    )]
     pub struct Squeeze {
         /// The version.
         pub since: Since = Since(15),

@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis}
 op! {
     /// Inserts axes of size 1 at the positions listed in input 1. Positions refer to the output; negative
     /// positions count from its end, and duplicates are ignored.
-    #[op("Unsqueeze", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS, VIEW])]
+    #[op(
+        "Unsqueeze", since = [1], inputs = Arity::exactly(2),
+        category = Movement, traits = [PURE, MOVES_ELEMENTS, VIEW]
+    )]
     pub struct Unsqueeze;
 }
 

@@ -14,7 +14,7 @@ op_family! {
     /// zero-padded; -1 keeps the size. Complex data has a trailing axis `[.., 2]` of real and imaginary
     /// parts, which does not count as an axis. The spectrum of a real signal is symmetric, so only the first
     /// half of the last transformed axis is kept.
-    #[family(inputs = Arity::between(2, 3), traits = [PURE])]
+    #[family(inputs = Arity::between(2, 3), category = Other, traits = [PURE])]
     pub struct FourierTransform(Fourier) {}
     /// The Fourier transform of a complex signal.
     Dft: "DFT", [7] => Fourier::Forward;

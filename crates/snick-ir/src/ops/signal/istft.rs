@@ -15,7 +15,7 @@ op! {
     /// Inputs: spectra `[batch, frequencies, frames, 2]` or `[frequencies, frames, 2]`, a window, the frame
     /// size, the step, and optionally the length of the signal. Output: `[batch, length]` or `[length]`.
     /// Overlapping frames are multiplied by the window, added, and divided by the sum of the squared windows.
-    #[op("ISTFT", since = [16], inputs = Arity::between(4, 5), traits = [PURE])]
+    #[op("ISTFT", since = [16], inputs = Arity::between(4, 5), category = Other, traits = [PURE])]
     pub struct Istft {
         /// Whether each end has half a frame of padding, which is cropped.
         pub center: bool = false,

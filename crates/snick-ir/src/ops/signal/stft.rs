@@ -14,7 +14,7 @@ op! {
     ///
     /// Inputs: a signal `[batch, length]` or `[length]`, a window, the frame size, and the step. Output:
     /// `[batch, frames, frequencies, 2]` or `[frames, frequencies, 2]`.
-    #[op("STFT", since = [15], inputs = Arity::exactly(4), traits = [PURE])]
+    #[op("STFT", since = [15], inputs = Arity::exactly(4), category = Other, traits = [PURE])]
     pub struct Stft {
         /// Whether frequencies precede frames in the output.
         pub transpose_frames: bool = false,

@@ -10,8 +10,8 @@ use snick_tensor::{ElementType, Tensor};
 use super::axis_range::AxisRange;
 use crate::attrs::missing;
 use crate::{
-    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpDef, OpError,
-    OpName, RawNode,
+    Arity, AttrSpec, AttrValue, Attrs, Category, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, OpDef,
+    OpError, OpName, RawNode,
 };
 
 /// The range `start:stop:step` on an axis with `size` elements. Inputs: the operands as i64 scalars, in the
@@ -71,7 +71,7 @@ impl Bounds {
 }
 
 impl OpDef for Bounds {
-    const NAMES: &'static [OpName] = &[OpName::snick("bounds").doc(
+    const NAMES: &'static [OpName] = &[OpName::snick("bounds", Category::Slice).doc(
         "The first index and the length of the range `start:stop:step` on an axis of `size` elements, for a `slice`. \
          Numbers written `in` are i64 scalar inputs, in the order of the attributes.",
     )];

@@ -14,7 +14,7 @@ op! {
     /// remove at each end.
     #[op(
         "Crop", since = [1], inputs = Arity::between(1, 2),
-        traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED], check = Crop::check_lists
+        category = Slice, traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED], check = Crop::check_lists
     )]
     pub struct Crop {
         /// The axes.

@@ -13,8 +13,8 @@ use IntOrValue::Int;
 use super::dyn_axis_slice::{AxisSlices, DynAxisSlice};
 use crate::attrs::missing;
 use crate::{
-    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, Op, OpDef, OpError,
-    OpName, OpTraits, RawNode,
+    Arity, AttrSpec, AttrValue, Attrs, Category, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, Op, OpDef,
+    OpError, OpName, OpTraits, RawNode,
 };
 
 /// Slices a tensor on some axes. Inputs: the data, then the operands by axis, in the order `start`, `len`,
@@ -60,7 +60,7 @@ impl From<Slice> for Op {
 }
 
 impl OpDef for Slice {
-    const NAMES: &'static [OpName] = &[OpName::snick("slice").doc(
+    const NAMES: &'static [OpName] = &[OpName::snick("slice", Category::Slice).doc(
         "Element `k` of a sliced axis is element `start + k * step` of the data. Numbers written `in <interval>` are \
          integer scalar inputs after the data, in the order of the axes.",
     )];

@@ -17,7 +17,7 @@ op! {
     /// axes, by default the first ones. The indices are integer vectors of equal length.
     #[op(
         "Slice", since = [8], inputs = Arity::between(4, 5),
-        traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED]
+        category = Slice, traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED]
     )]
     pub struct Slice8;
 }

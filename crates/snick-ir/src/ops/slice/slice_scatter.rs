@@ -14,7 +14,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Replaces a slice of input 0 with input 1, which has the shape of the slice. Inputs 2 to 5 are start,
     /// stop, step and, optionally, axes, as in Slice-8.
-    #[op("SliceScatter", since = [15], inputs = Arity::between(5, 6), traits = [PURE])]
+    #[op("SliceScatter", since = [15], inputs = Arity::between(5, 6), category = Slice, traits = [PURE])]
     pub struct SliceScatter;
 }
 

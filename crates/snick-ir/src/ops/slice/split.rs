@@ -10,7 +10,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactl
 op! {
     /// Splits an axis into equal parts. Inputs: data and axis, a scalar.
     #[op(
-        "Split", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED],
+        "Split", since = [1], inputs = Arity::exactly(2),
+        category = Slice, traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED],
         check = Split::check_count
     )]
     pub struct Split {

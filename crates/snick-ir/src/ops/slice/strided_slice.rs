@@ -23,7 +23,8 @@ op! {
     /// the precedence is ellipsis, new axis, shrink, begin and end. Axes after the last entry are unchanged.
     #[op(
         "StridedSlice", since = [1], inputs = Arity::between(3, 4),
-        traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED], check = StridedSlice::check_masks
+        category = Slice, traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED],
+        check = StridedSlice::check_masks
     )]
     pub struct StridedSlice {
         /// Ignores `begin` of the entry: the slice starts at the first element in the direction of the

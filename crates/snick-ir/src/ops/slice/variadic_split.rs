@@ -13,7 +13,7 @@ op! {
     /// which stands for the rest of the axis.
     #[op(
         "VariadicSplit", since = [1], inputs = Arity::exactly(3),
-        traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED]
+        category = Slice, traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED]
     )]
     pub struct VariadicSplit;
 }

@@ -8,8 +8,8 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
 use crate::{
-    Arity, AttrField, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError,
-    OpName, OpTraits, RawNode,
+    Arity, AttrField, AttrSpec, AttrValue, Attrs, Category, EvalOp, Fact, Facts, Infer, InferOp, OpDef,
+    OpError, OpName, OpTraits, RawNode,
 };
 
 /// A constant. A value read from a file shares the bytes of the file.
@@ -74,8 +74,8 @@ impl Constant {
 
 impl OpDef for Constant {
     const NAMES: &'static [OpName] = &[
-        OpName::openvino("Const", &[1]).doc("A tensor stored in the model."),
-        OpName::openvino("Constant", &[1]).doc("The name of Const in nGraph functions."),
+        OpName::openvino("Const", &[1], Category::Source).doc("A tensor stored in the model."),
+        OpName::openvino("Constant", &[1], Category::Source).doc("The name of Const in nGraph functions."),
     ];
     const ARITY: Arity = Arity::exactly(0);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::NO_ARITHMETIC);

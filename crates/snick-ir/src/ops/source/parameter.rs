@@ -7,7 +7,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// An input of the model.
-    #[op("Parameter", since = [1], inputs = Arity::exactly(0), traits = [ROOT, NO_ARITHMETIC], name = in_newest())]
+    #[op(
+        "Parameter", since = [1], inputs = Arity::exactly(0),
+        category = Source, traits = [ROOT, NO_ARITHMETIC], name = in_newest()
+    )]
     pub struct Parameter {
         /// The element type of the input.
         pub element_type: ElementType,

@@ -6,7 +6,10 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// An output of the model, which returns its input unchanged.
-    #[op("Result", since = [1], inputs = Arity::exactly(1), traits = [PURE, ROOT, BOUNDARY, VIEW])]
+    #[op(
+        "Result", since = [1], inputs = Arity::exactly(1),
+        category = Source, traits = [PURE, ROOT, BOUNDARY, VIEW]
+    )]
     pub struct GraphResult;
 }
 

@@ -6,7 +6,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Stores its input in a variable for the next run, and returns it.
-    #[op("Assign", since = [3, 6], inputs = Arity::exactly(1), traits = [STATEFUL, ROOT, BOUNDARY, VIEW])]
+    #[op(
+        "Assign", since = [3, 6], inputs = Arity::exactly(1),
+        category = State, traits = [STATEFUL, ROOT, BOUNDARY, VIEW]
+    )]
     pub struct Assign {
         /// The name of the variable.
         pub variable_id: String,

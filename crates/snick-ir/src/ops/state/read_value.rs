@@ -9,7 +9,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
     /// The value last assigned to a variable; before any assignment, the input, if there is one.
-    #[op("ReadValue", since = [3, 6], inputs = Arity::between(0, 1), traits = [STATEFUL, ROOT, BOUNDARY, VIEW])]
+    #[op(
+        "ReadValue", since = [3, 6], inputs = Arity::between(0, 1),
+        category = State, traits = [STATEFUL, ROOT, BOUNDARY, VIEW]
+    )]
     pub struct ReadValue {
         /// The version; in version 3, the variable has the type and shape of the input.
         pub since: Since = Since(6),

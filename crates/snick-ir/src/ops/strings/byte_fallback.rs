@@ -7,7 +7,10 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Replaces texts of the form `<0xNN>` with the byte of that value.
-    #[op("ByteFallback", since = [1], inputs = Arity::exactly(3), traits = [PURE], name = only_extension())]
+    #[op(
+        "ByteFallback", since = [1], inputs = Arity::exactly(3),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct ByteFallback;
 }
 

@@ -10,7 +10,8 @@ op! {
     /// Encodes each byte of ragged texts as a printable character, like GPT-2. The optional input 5 marks
     /// texts to leave unchanged.
     #[op(
-        "BytesToChars", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = only_extension()
+        "BytesToChars", since = [1], inputs = Arity::between(5, 6),
+        category = Text, traits = [PURE], name = only_extension()
     )]
     pub struct BytesToChars;
 }

@@ -7,7 +7,7 @@ op! {
     /// Converts texts to lower or upper case. The optional input 3 marks texts to leave unchanged; it has no
     /// effect if `encoding` is empty.
     #[op(
-        "CaseFold", since = [1], inputs = Arity::between(3, 4), traits = [PURE],
+        "CaseFold", since = [1], inputs = Arity::between(3, 4), category = Text, traits = [PURE],
         name = only_extension(), check = Self::check
     )]
     pub struct CaseFold {

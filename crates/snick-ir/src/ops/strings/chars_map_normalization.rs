@@ -9,7 +9,7 @@ op! {
     /// Normalises texts like SentencePiece: to a Unicode normal form, or with a precompiled character map in
     /// the last input. If input 3 is boolean, it marks texts to leave unchanged.
     #[op(
-        "CharsMapNormalization", since = [1], inputs = Arity::between(3, 5), traits = [PURE],
+        "CharsMapNormalization", since = [1], inputs = Arity::between(3, 5), category = Text, traits = [PURE],
         name = only_extension()
     )]
     pub struct CharsMapNormalization {

@@ -8,7 +8,10 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Joins each row of texts and decodes its characters to bytes: the inverse of BytesToChars.
-    #[op("CharsToBytes", since = [1], inputs = Arity::exactly(5), traits = [PURE], name = only_extension())]
+    #[op(
+        "CharsToBytes", since = [1], inputs = Arity::exactly(5),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct CharsToBytes;
 }
 

@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Compares the texts in inputs 0 to 2 with the texts in inputs 3 to 5: 1 if equal, 0 otherwise. The
     /// shorter list is padded with its first text; if either list is empty, so is the output.
-    #[op("EqualStr", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = only_extension())]
+    #[op(
+        "EqualStr", since = [1], inputs = Arity::exactly(6),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct EqualStr;
 }
 

@@ -6,7 +6,7 @@ use crate::{Arity, Facts, Infer, InferOp, OpError};
 op! {
     /// Converts texts to a Unicode normal form. The optional input 3 marks texts to leave unchanged.
     #[op(
-        "NormalizeUnicode", since = [1], inputs = Arity::between(3, 4), traits = [PURE],
+        "NormalizeUnicode", since = [1], inputs = Arity::between(3, 4), category = Text, traits = [PURE],
         name = only_extension()
     )]
     pub struct NormalizeUnicode {

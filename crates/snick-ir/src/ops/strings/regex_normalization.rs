@@ -8,7 +8,7 @@ op! {
     /// and of the replacement, in which `$1` and `\1` refer to groups. With 6 inputs, input 3 marks texts to
     /// leave unchanged.
     #[op(
-        "RegexNormalization", since = [1], inputs = Arity::between(5, 6), traits = [PURE],
+        "RegexNormalization", since = [1], inputs = Arity::between(5, 6), category = Text, traits = [PURE],
         name = only_extension()
     )]
     pub struct RegexNormalization {

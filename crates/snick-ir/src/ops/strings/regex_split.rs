@@ -11,7 +11,7 @@ op! {
     /// if there are 9 inputs. With 7 inputs, input 5 marks texts to keep whole; with 9 inputs, inputs 6 to 8
     /// list texts to keep whole.
     #[op(
-        "RegexSplit", since = [1], inputs = Arity::between(6, 9), traits = [PURE],
+        "RegexSplit", since = [1], inputs = Arity::between(6, 9), category = Text, traits = [PURE],
         name = only_extension(), check = Self::check
     )]
     pub struct RegexSplit {

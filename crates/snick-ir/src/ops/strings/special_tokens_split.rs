@@ -11,7 +11,7 @@ op! {
     /// a pattern that matches special tokens. With 7 inputs, input 5 marks texts to keep whole. Output 5
     /// marks special tokens and texts that were kept whole.
     #[op(
-        "SpecialTokensSplit", since = [1], inputs = Arity::between(6, 7), traits = [PURE],
+        "SpecialTokensSplit", since = [1], inputs = Arity::between(6, 7), category = Text, traits = [PURE],
         name = only_extension()
     )]
     pub struct SpecialTokensSplit;

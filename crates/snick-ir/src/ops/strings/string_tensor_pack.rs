@@ -8,7 +8,8 @@ op! {
     /// Creates strings from their start offsets (input 0) and end offsets (input 1) in a vector of bytes
     /// (input 2).
     #[op(
-        "StringTensorPack", since = [15], inputs = Arity::exactly(3), traits = [PURE], name = was_extension()
+        "StringTensorPack", since = [15], inputs = Arity::exactly(3),
+        category = Text, traits = [PURE], name = was_extension()
     )]
     pub struct StringTensorPack;
 }

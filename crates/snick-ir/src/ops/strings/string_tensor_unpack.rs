@@ -8,7 +8,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 op! {
     /// Splits strings into start offsets (output 0), end offsets (output 1) and bytes (output 2).
     #[op(
-        "StringTensorUnpack", since = [15], inputs = Arity::exactly(1), traits = [PURE], name = was_extension()
+        "StringTensorUnpack", since = [15], inputs = Arity::exactly(1),
+        category = Text, traits = [PURE], name = was_extension()
     )]
     pub struct StringTensorUnpack;
 }

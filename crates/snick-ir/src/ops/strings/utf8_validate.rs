@@ -7,7 +7,10 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Removes bytes that are not valid UTF-8.
-    #[op("UTF8Validate", since = [1], inputs = Arity::exactly(3), traits = [PURE], name = only_extension())]
+    #[op(
+        "UTF8Validate", since = [1], inputs = Arity::exactly(3),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct Utf8Validate {
         /// Whether to replace invalid bytes with U+FFFD instead of removing them.
         pub replace_mode: bool = false,

@@ -9,7 +9,8 @@ op! {
     /// hold the merges: either pairs separated by a space, or only the left sides, with the right sides in
     /// inputs 11 to 13. Four more inputs may hold added tokens and their ids.
     #[op(
-        "BPETokenizer", since = [1], inputs = Arity::between(11, 18), traits = [PURE], name = only_extension()
+        "BPETokenizer", since = [1], inputs = Arity::between(11, 18),
+        category = Text, traits = [PURE], name = only_extension()
     )]
     pub struct BpeTokenizer {
         /// The token for unknown parts of a text.

@@ -7,7 +7,7 @@ op! {
     /// Detokenizes rows of tokens (input 1) with a SentencePiece model (input 0, the content of the model
     /// file). Tokens beyond the vocabulary are skipped.
     #[op(
-        "SentencepieceDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
+        "SentencepieceDetokenizer", since = [1], inputs = Arity::exactly(2), category = Text, traits = [PURE],
         name = only_extension()
     )]
     pub struct SentencepieceDetokenizer;

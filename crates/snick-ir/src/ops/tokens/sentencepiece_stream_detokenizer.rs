@@ -8,7 +8,8 @@ op! {
     /// SentencePiece model (input 0, the content of the model file). Byte tokens are decoded, but the marks
     /// for spaces are kept.
     #[op(
-        "SentencepieceStreamDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
+        "SentencepieceStreamDetokenizer", since = [1], inputs = Arity::exactly(2),
+        category = Text, traits = [PURE],
         name = only_extension()
     )]
     pub struct SentencepieceStreamDetokenizer;

@@ -12,7 +12,7 @@ op! {
     /// tokens and their ids. Outputs: the row and column of each token, the tokens, and the number of rows
     /// and columns.
     #[op(
-        "SentencepieceTokenizer", since = [1], inputs = Arity::between(2, 8), traits = [PURE],
+        "SentencepieceTokenizer", since = [1], inputs = Arity::between(2, 8), category = Text, traits = [PURE],
         name = only_extension()
     )]
     pub struct SentencepieceTokenizer {

@@ -7,7 +7,8 @@ op! {
     /// Tokenizes ragged texts (inputs 0 to 4) by the longest match in the vocabulary (inputs 5 to 7). Input 8
     /// holds the ids of the vocabulary entries.
     #[op(
-        "TrieTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
+        "TrieTokenizer", since = [1], inputs = Arity::exactly(9),
+        category = Text, traits = [PURE], name = only_extension()
     )]
     pub struct TrieTokenizer;
 }

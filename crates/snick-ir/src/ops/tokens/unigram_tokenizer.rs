@@ -7,7 +7,8 @@ op! {
     /// Finds the most probable tokens of ragged texts (inputs 0 to 4), using a vocabulary (inputs 5 to 7)
     /// with scores in input 8.
     #[op(
-        "UnigramTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
+        "UnigramTokenizer", since = [1], inputs = Arity::exactly(9),
+        category = Text, traits = [PURE], name = only_extension()
     )]
     pub struct UnigramTokenizer {
         /// Written by converters; ignored, since the vocabulary contains the byte tokens.

@@ -12,7 +12,10 @@ op! {
     /// Looks up the texts of tokens (rows of input 0) in the vocabulary of inputs 1 to 3. A token that is out
     /// of range or skipped becomes an empty text. Input 4 or, if it is absent, the attribute lists the tokens
     /// to skip. A row without tokens has one empty text.
-    #[op("VocabDecoder", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = only_extension())]
+    #[op(
+        "VocabDecoder", since = [1], inputs = Arity::between(4, 5),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct VocabDecoder {
         /// Tokens to skip.
         pub skip_tokens: SmallVec<[i64; 4]> = SmallVec::new(),

@@ -12,7 +12,10 @@ op! {
     /// Looks up the ids of texts (inputs 0 to 2) in the vocabulary of inputs 3 to 5. Input 6 holds the ids,
     /// and input 7 the id for texts that are not in the vocabulary. If the vocabulary contains duplicates,
     /// the first entry is used.
-    #[op("VocabEncoder", since = [1], inputs = Arity::exactly(8), traits = [PURE], name = only_extension())]
+    #[op(
+        "VocabEncoder", since = [1], inputs = Arity::exactly(8),
+        category = Text, traits = [PURE], name = only_extension()
+    )]
     pub struct VocabEncoder;
 }
 

@@ -7,7 +7,8 @@ op! {
     /// Tokenizes ragged words (inputs 0 to 4) by the longest matches in the vocabulary (inputs 5 to 7); input
     /// 8 is the id of unknown words.
     #[op(
-        "WordpieceTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
+        "WordpieceTokenizer", since = [1], inputs = Arity::exactly(9),
+        category = Text, traits = [PURE], name = only_extension()
     )]
     pub struct WordpieceTokenizer {
         /// Prefix of tokens that continue a word.
