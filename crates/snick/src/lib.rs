@@ -82,12 +82,12 @@ mod weights_place;
 
 #[cfg(feature = "analyze")]
 pub use analyze::{
-    Amount, AttrChange, BirthKind, BoundedOutput, Bounds, CheckCode, CheckOptions, CheckStatus, DiffOptions,
-    EndChange, Example, ExecutedLayer, Execution, ExplainedError, Finding, Grouping, LayerChange, LayerCost,
-    LayerRef, LayerTime, LeadingTerm, ModelCost, ModelDiff, ModelEnd, Place, Release, RewiredInput, Role,
-    ShapeDrift, StateSize, Suggestion, Symbol, Target, UnknownCode, UnknownOrigin, Unknowns, WeightChange,
-    WeightKind, WeightsOf, Why, WhyNode, WhyText, check_codes, check_file, diff, execution_of, layer_times,
-    state_sizes, weights,
+    Amount, AttrChange, BirthKind, BoundedOutput, Bounds, ChangeDetail, ChangeGroup, CheckCode, CheckOptions,
+    CheckStatus, DiffOptions, EndChange, Example, ExecutedLayer, Execution, ExplainedError, Finding,
+    Grouping, LayerChange, LayerCost, LayerRef, LayerTime, LeadingTerm, ModelCost, ModelDiff, ModelEnd,
+    Place, Release, RewiredInput, Role, ShapeDrift, StateSize, Suggestion, Symbol, Target, UnknownCode,
+    UnknownOrigin, Unknowns, WeightChange, WeightKind, WeightsOf, Why, WhyNode, WhyText, check_codes,
+    check_file, diff, execution_of, layer_times, state_sizes, weights,
 };
 #[cfg(all(feature = "analyze", feature = "emit"))]
 pub use analyze::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer, Unplanned};

@@ -20,8 +20,8 @@ pub use check::{
 };
 pub use cost::{Amount, LayerCost, LeadingTerm, ModelCost};
 pub use diff::{
-    AttrChange, DiffOptions, EndChange, LayerChange, LayerRef, ModelDiff, ModelEnd, RewiredInput, ShapeDrift,
-    WeightChange, diff,
+    AttrChange, ChangeDetail, ChangeGroup, DiffOptions, EndChange, LayerChange, LayerRef, ModelDiff,
+    ModelEnd, RewiredInput, ShapeDrift, WeightChange, diff,
 };
 pub use execution::{ExecutedLayer, Execution, execution_of};
 #[cfg(feature = "emit")]
@@ -34,3 +34,8 @@ pub use why::{
     BoundedOutput, Bounds, ExplainedError, Place, Role, Suggestion, Target, UnknownOrigin, Unknowns, Why,
     WhyNode, WhyText,
 };
+
+/// A count with its noun, such as `1 layer` or `3 layers`.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

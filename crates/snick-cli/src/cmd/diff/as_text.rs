@@ -5,10 +5,10 @@
 use std::fmt::Write as _;
 
 use snick::text::Escaped;
-use snick::{EndChange, LayerChange, LayerRef, ModelEnd, ShapeDrift};
+use snick::{ChangeDetail, ChangeGroup, EndChange, LayerChange, LayerRef, ModelEnd, ShapeDrift};
 
 use super::Answer;
-use super::groups::{self, Group, examples};
+use super::examples::examples;
 use super::run::{OutputDiff, RunDiff};
 use super::verdict;
 use crate::cli::console::Console;
@@ -38,9 +38,9 @@ pub(super) fn write(answer: &Answer, files: &[String; 2], is_whole: bool, consol
     }
     report.ends("inputs", &diff.inputs);
     report.ends("outputs", &diff.outputs);
-    let removed = groups::of_layers(&diff.removed);
-    let added = groups::of_layers(&diff.added);
-    let changed = groups::of_changes(&diff.changed);
+    let removed = diff.removed_groups();
+    let added = diff.added_groups();
+    let changed = diff.changed_groups();
     let is_short = diff.removed.len() + diff.added.len() + diff.changed.len() <= MAX_WHOLE;
     if !is_short {
         report.text.push('\n');
@@ -142,7 +142,7 @@ impl Report<'_> {
     }
 
     /// Writes the number of layers in each group as one list.
-    fn summary<T>(&mut self, heading: &str, side: Option<usize>, groups: &[Group<T>]) {
+    fn summary<T>(&mut self, heading: &str, side: Option<usize>, groups: &[ChangeGroup<T>]) {
         if groups.is_empty() {
             return;
         }
@@ -160,7 +160,7 @@ impl Report<'_> {
         heading: &str,
         side: usize,
         layers: &[LayerRef],
-        groups: &[Group<LayerRef>],
+        groups: &[ChangeGroup<LayerRef>],
         most: usize,
     ) {
         if layers.is_empty() {
@@ -175,7 +175,7 @@ impl Report<'_> {
     }
 
     /// Lists changed layers: all of them in order, or examples.
-    fn changes(&mut self, changes: &[LayerChange], groups: &[Group<LayerChange>], most: usize) {
+    fn changes(&mut self, changes: &[LayerChange], groups: &[ChangeGroup<LayerChange>], most: usize) {
         if changes.is_empty() {
             return;
         }
@@ -192,32 +192,14 @@ impl Report<'_> {
 
     fn change(&mut self, change: &LayerChange) {
         let or_none = |value: &Option<String>| value.as_deref().map_or("none".into(), shortened);
-        for attr in &change.attrs {
-            let [a, b] = &attr.values;
-            self.line(&format!("      {}: {} -> {}", attr.name, or_none(a), or_none(b)));
-        }
-        for input in &change.inputs {
-            let (a, b) = (or_none(&input.a), or_none(&input.b));
-            self.line(&format!("      input {}: {a} -> {b}", input.port));
-        }
-        if let Some([a, b]) = change.types {
-            self.line(&format!("      type: {a} -> {b}"));
-        }
-        if let Some([a, b]) = &change.shapes {
-            self.line(&format!("      shape: {a} -> {b}"));
-        }
-        match change.weights {
-            Some(weights) if weights.max_abs.is_nan() => {
-                self.line(&format!("      {} of the elements differ", percent(weights.differ)));
+        for detail in change.details() {
+            match detail {
+                ChangeDetail::Value { name, values: [a, b] } => {
+                    self.line(&format!("      {name}: {} -> {}", or_none(&a), or_none(&b)));
+                }
+                ChangeDetail::Elements(text) => self.line(&format!("      {text}")),
+                _ => {}
             }
-            Some(weights) => {
-                let (differ, most) = (percent(weights.differ), weights.max_abs);
-                self.line(&format!("      {differ} of the elements differ, by {most:.3e} at most"));
-            }
-            None if change.lacks_elements => {
-                self.line("      elements differ, or are missing from one of the models");
-            }
-            None => {}
         }
     }
 
@@ -311,12 +293,6 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}\u{2026}", &text[..end]),
         None => text.to_string(),
     }
-}
-
-/// A fraction as a percentage. Small fractions are shown in scientific notation, never as 0.
-fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    if percent >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2e} %") }
 }
 
 #[cfg(test)]

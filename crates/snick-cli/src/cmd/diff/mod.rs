@@ -3,8 +3,8 @@
 
 mod as_json;
 mod as_text;
+mod examples;
 mod execution;
-mod groups;
 mod run;
 mod verdict;
 

@@ -38,8 +38,3 @@ pub(super) fn described(node: NodeRef) -> String {
         loc => format!("{} `{}` ({loc})", node.op().type_name(), node.name()),
     }
 }
-
-/// A count with its noun, such as `1 layer` or `3 layers`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}

@@ -4,7 +4,6 @@ use snick_ir::{Code, NodeRef, Severity, Version};
 use snick_tensor::ElementType;
 
 use super::finding::Findings;
-use super::layers::counted;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family, Release};
 
@@ -27,6 +26,7 @@ static NEEDS_OPENVINO: CheckCode = CheckCode {
     )),
     on_demand: false,
 };
+use crate::analyze::counted;
 
 /// The first release that contains a complete operation set, indexed by the number of the set minus 1.
 /// Sources:

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use snick_ir::{Code, Graph, NodeId, Op};
 
 use super::finding::Findings;
-use super::layers::{counted, used_layers};
+use super::layers::used_layers;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
@@ -24,6 +24,7 @@ static UNUSED_LAYER: CheckCode = CheckCode {
     ),
     on_demand: false,
 };
+use crate::analyze::counted;
 
 static UNUSED_INPUT: CheckCode = CheckCode {
     code: Code::UnusedInput,

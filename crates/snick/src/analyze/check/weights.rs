@@ -5,7 +5,7 @@ use std::ops::Range;
 use snick_ir::{Code, NodeRef};
 
 use super::finding::Findings;
-use super::layers::{counted, described};
+use super::layers::described;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
@@ -21,6 +21,7 @@ static MISSING: CheckCode = CheckCode {
     example: Example::Files("cp model.xml /deploy/  # and not model.bin"),
     on_demand: false,
 };
+use crate::analyze::counted;
 
 static TRUNCATED: CheckCode = CheckCode {
     code: Code::WeightsTruncated,

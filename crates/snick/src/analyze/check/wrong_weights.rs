@@ -7,7 +7,7 @@ use snick_ir::{Code, NodeRef, Op};
 use snick_tensor::{ElementType, Tensor};
 
 use super::finding::Findings;
-use super::layers::{counted, described};
+use super::layers::described;
 use super::subject::Subject;
 use super::values::words;
 use super::weights::constants;
@@ -27,6 +27,7 @@ static WRONG_WEIGHTS: CheckCode = CheckCode {
     example: Example::Files("cp other_model.bin model.bin"),
     on_demand: false,
 };
+use crate::analyze::counted;
 
 fn find(subject: &Subject, findings: &mut Findings) {
     if let Some(Damage { node, why }) = Damage::of(subject) {

@@ -3,8 +3,10 @@
 
 mod causes;
 mod compare;
+mod describe;
 mod ends;
 mod fingerprint;
+mod groups;
 mod json;
 mod layer;
 mod matching;
@@ -21,6 +23,8 @@ use snick_tensor::ElementType;
 use super::serial;
 
 use self::compare::Comparison;
+pub use self::describe::ChangeDetail;
+pub use self::groups::ChangeGroup;
 pub use self::weights::WeightChange;
 use crate::{Error, Model};
 
