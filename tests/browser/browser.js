@@ -1,7 +1,7 @@
 // Opens reports in a browser. `SNICK` is the program, `CHROMIUM` the browser; screenshots go to target/screenshots.
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -32,6 +32,25 @@ export function writeReport(model, ...options) {
 /** The data of a report. */
 export function dataOf(report) {
   return JSON.parse(/id="data">(.*?)<\/script>/s.exec(readFileSync(report, "utf8"))[1]);
+}
+
+/** Writes a model in text form to a file in a folder of its own. */
+export function written(text) {
+  const path = join(mkdtempSync(join(FOLDER, "model-")), "model.snick");
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Writes a model with a graph of these lines. */
+export function writtenGraph(lines) {
+  return written(`snick 1\ngraph "g" {\n  ${lines.join("\n  ")}\n}\n`);
+}
+
+/** Finds a layer by its name, and selects it. */
+export async function select(page, name) {
+  await tab(page, "Graph");
+  await page.getByRole("searchbox", { name: "Search layers by name" }).fill(name);
+  await page.keyboard.press("Enter");
 }
 
 /** The path of a model of this repository. */

@@ -1,11 +1,8 @@
 // The report of a model in a real browser.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { dataOf, launch, model, open, painted, screenshot, showSizes, tab, table, writeReport } from "./browser.js";
+import { dataOf, launch, model, open, painted, screenshot, showSizes, tab, table, writeReport, written } from "./browser.js";
 
 let browser;
 before(async () => (browser = await launch()));
@@ -33,19 +30,6 @@ test("a search finds a layer and selects it", async () => {
   assert.equal(await page.locator(".panel h2").innerText(), "deep_swish");
   assert.match(await page.locator(".panel").innerText(), /Read by\s+resize/);
   assert.deepEqual(page.problems, []);
-});
-
-test("why follows a size up to the input", async () => {
-  const page = await open(browser, writeReport(model("focus_cnn")));
-  await page.getByRole("searchbox", { name: "Search layers by name" }).fill("focus_00");
-  await page.keyboard.press("Enter");
-  await page.locator(".panel details.why", { hasText: "axis 2" }).first().locator("summary").click();
-  const inner = page.locator(".panel details.why details.why").first();
-  await inner.locator("summary").first().click();
-  // A tree is built after its unfold event.
-  await inner.locator(".made").waitFor();
-  assert.match(await page.locator(".panel").innerText(), /computed from:[^]*Parameter image axis 2: the input declares it/);
-  await screenshot(page, "why");
 });
 
 test("keys go along arrows", async () => {
@@ -84,13 +68,6 @@ test("a slider changes shapes and the cost", async () => {
   await screenshot(page, "slider");
   assert.deepEqual(page.problems, []);
 });
-
-/** Writes a model in text form to a file. */
-function written(text, name = "model.snick") {
-  const path = join(mkdtempSync(join(tmpdir(), "snick-browser-model-")), name);
-  writeFileSync(path, text);
-  return path;
-}
 
 test("sizes that contradict each other are reported", async () => {
   const text = 'snick 1\ngraph "g" {\n  %a = Parameter-1 {element_type: f32, shape: "N"}\n  ' +
@@ -154,11 +131,13 @@ test("names of a model are text", async () => {
 test("two models are shown with what changed", async () => {
   const graph = (op) => `snick 1\ngraph "g" {\n  %x = Parameter-1 {element_type: f32, shape: "N"}\n  %a = ${op}\n  %y = Result-1(%a)\n}\n`;
   const second = graph("Softmax-8(%x) {axis: 0}");
-  const page = await open(browser, writeReport(written(graph("Softmax-8(%x) {axis: -1}")), "--diff", written(second)));
+  const paths = [written(graph("Softmax-8(%x) {axis: -1}")), written(second)];
+  const page = await open(browser, writeReport(paths[0], "--diff", paths[1]));
   await tab(page, "Changes");
   assert.match(await page.locator(".pane.changes").innerText(), /axis: -1 → 0/);
   await screenshot(page, "changes");
-  await page.getByRole("button", { name: "Second model" }).click();
+  await page.getByRole("button", { name: paths[1].split("/").slice(-2).join("/") }).click();
+  await tab(page, "Graph");
   await page.getByRole("searchbox", { name: "Search layers by name" }).fill("a");
   await page.keyboard.press("Enter");
   assert.match(await page.locator(".panel").innerText(), /Change\s+changed/);

@@ -52,7 +52,7 @@ function linesOf(model, layer) {
 /** The largest constant that a layer contains, if it has more than a few elements. */
 function largestConstant(model, layer) {
   const elements = ({ dims }) => (dims ?? [0]).reduce((product, dim) => product * dim, 1);
-  const constants = (model.scopes[layer.graph].constantsOf.get(layer.id) ?? []).map((id) => model.layers[id]);
+  const constants = model.constantsOf(layer).map((id) => model.layers[id]);
   const outputs = constants.filter(({ kind }) => kind === "constant").map(({ outputs: [output] }) => output);
   const largest = outputs.reduce((best, output) => (elements(output) > elements(best) ? output : best), { dims: [FEW_ELEMENTS] });
   return largest.type ? largest : null;

@@ -18,7 +18,7 @@ export class Contents {
     /** For each layer and scope: the number of layers of each category, and the worst severity. */
     this.of = new Map();
     for (const layer of scopes.layers) {
-      const inside = [layer.id, ...(scopes.constantsOf.get(layer.id) ?? [])];
+      const inside = [layer.id, ...model.constantsOf(layer)];
       const severity = inside.map((id) => model.severities.get(id)).reduce(worst, undefined);
       for (const item of [layer, ...scopes.of.get(layer.id).path()]) {
         if (!this.of.has(item)) this.of.set(item, { counts: new Map(), severity: undefined });

@@ -33,8 +33,85 @@ export function link(text, onclick, title) {
   return element("button", { type: "button", class: "link", onclick, title }, text);
 }
 
+/** A button that copies a text, which is computed when the button is pressed, and says so. Shows an icon or a text. */
+export function copyButton(textOf, title, shown = copyIcon()) {
+  const status = element("span", { role: "status", class: "copied" });
+  const onclick = async () => {
+    await copy(textOf());
+    status.textContent = "Copied";
+    setTimeout(() => (status.textContent = ""), 2000);
+  };
+  return element("span", { class: "copying" }, element("button", { type: "button", class: "copy", title, "aria-label": title, onclick }, shown), status);
+}
+
+/** Two sheets of paper. */
+function copyIcon() {
+  const sheet = (x, y) => svgElement("rect", { x, y, width: 7, height: 8, rx: 1.5 });
+  return svgElement("svg", { viewBox: "0 0 12 12", class: "icon", "aria-hidden": "true" }, sheet(1, 1), sheet(4, 3));
+}
+
+/** The keys of what a user has unfolded, so that it stays unfolded when it is created again. */
+export class Unfolded extends Set {
+  set(key, isOpen) {
+    if (isOpen) this.add(key);
+    else this.delete(key);
+  }
+}
+
+/** The first items of a list in an element, and a button that shows all. Calls `make` for each shown item. */
+export function shortList(items, most, make, { unfolded = new Unfolded(), key = "", into = element("div", { class: "list" }) } = {}) {
+  into.append(...items.slice(0, most).map(make));
+  if (items.length <= most) return [into];
+  let rest = [];
+  const button = moreButton(unfolded, key, (isOpen) => {
+    rest.forEach((child) => child.remove());
+    rest = isOpen ? items.slice(most).map(make) : [];
+    into.append(...rest);
+    return isOpen ? "Show fewer" : `Show all ${items.length}`;
+  });
+  return [into, button];
+}
+
+/** A button that shows more or less. `show` does so, and returns the text of the button. */
+export function moreButton(unfolded, key, show) {
+  const button = element("button", { type: "button", class: "link more-button", onclick: () => toggle(!unfolded.has(key)) });
+  const toggle = (isOpen) => {
+    unfolded.set(key, isOpen);
+    button.setAttribute("aria-expanded", isOpen);
+    button.textContent = show(isOpen);
+  };
+  toggle(unfolded.has(key));
+  return button;
+}
+
+/** A long text that is cut until a button shows all of it. `show` makes the content for a text. */
+export function longText(text, most, unfolded, key, show = (part) => part) {
+  if (text.length <= most) return element("span", {}, show(text));
+  const shown = element("span", {});
+  const button = moreButton(unfolded, key, (isOpen) => {
+    shown.replaceChildren(...[show(isOpen ? text : `${text.slice(0, most)}…`)].flat());
+    return isOpen ? "less" : "more";
+  });
+  return element("span", {}, shown, " ", button);
+}
+
+/** A part with a heading that can be folded. Its content is made when it is first unfolded. */
+export function foldable(heading, content, { unfolded = new Unfolded(), key = "", isOpenAtFirst = false } = {}) {
+  // The key is in the set once the state is no longer the first one.
+  const isOpen = unfolded.has(key) !== isOpenAtFirst;
+  // The event `toggle` comes late; it is for everything that opens the part without a click, such as a search in the page.
+  const onclick = (event) => !event.target.closest("button") && note(!part.open);
+  const part = element("details", { class: "foldable", open: isOpen, ontoggle: () => note(part.open) }, element("summary", { onclick }, heading));
+  const note = (isShown) => {
+    if (isShown && part.children.length === 1) part.append(...[content()].flat());
+    unfolded.set(key, isShown !== isOpenAtFirst);
+  };
+  note(isOpen);
+  return part;
+}
+
 /** Copies a text, also where the page may not use the clipboard API because it is a local file. */
-export async function copy(text) {
+async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

@@ -122,3 +122,17 @@ export function names(tree, found = new Set()) {
   else if (Array.isArray(tree)) tree.slice(1).forEach((operand) => names(operand, found));
   return found;
 }
+
+/** A text in parts, each with the name of the symbol that it is, or null. */
+export function parts(text) {
+  const found = [];
+  let end = 0;
+  for (const match of text.matchAll(/`(?:[^`]|``)+`|[\p{L}\p{Nl}_][\p{L}\p{N}_.]*/gu)) {
+    const isFunction = text[match.index + match[0].length] === "(" && ["min", "max"].includes(match[0]);
+    if (isFunction) continue;
+    found.push([text.slice(end, match.index), null], [match[0], unquoted(match[0])]);
+    end = match.index + match[0].length;
+  }
+  found.push([text.slice(end), null]);
+  return found.filter(([part]) => part !== "");
+}

@@ -104,8 +104,8 @@ export class GraphView {
   layout() {
     const scopes = this.scopes[this.at];
     const { boxes, arrows } = scopes.visible();
-    /** The scopes that contain a changed layer. */
-    this.changedScopes = new Set(scopes.layers.filter((layer) => this.markOf(layer)).flatMap(({ id }) => scopes.of.get(id).path()));
+    this.scopeMarks = new Map();
+    this.markScope(scopes.root);
     this.boxes = boxes.map((item) => this.box(item));
     this.arrows = arrows;
     const placed = place(this.boxes, arrows);
@@ -137,11 +137,18 @@ export class GraphView {
     };
   }
 
-  /** The kind of change of a layer or of its constants, or whether a scope contains a changed layer. */
+  /** Notes the kind of change of a scope and its parts: that of its layers if they agree, otherwise `changed`. */
+  markScope(item) {
+    if (item.id !== undefined) return this.model.markOf(item);
+    const marks = new Set(item.items.map((part) => this.markScope(part)));
+    const mark = marks.size === 1 ? [...marks][0] : "changed";
+    this.scopeMarks.set(item, mark);
+    return mark;
+  }
+
+  /** The kind of change of a layer, of its constants, or of the layers of a scope. */
   markOf(item) {
-    if (item.id === undefined) return this.changedScopes.has(item) ? "changed" : undefined;
-    const constants = this.scopes[this.at].constantsOf.get(item.id) ?? [];
-    return this.model.marks.get(item.id) ?? (constants.some((id) => this.model.marks.has(id)) ? "changed" : undefined);
+    return item.id === undefined ? this.scopeMarks.get(item) : this.model.markOf(item);
   }
 
   resize() {
@@ -332,6 +339,29 @@ export class GraphView {
     this.select(layer);
     const box = this.boxes[this.byItem.get(layer)];
     if (box) this.center(box);
+  }
+
+  /** Where the selected box is on the screen. */
+  spot() {
+    const box = this.boxes[this.byItem.get(this.selected)];
+    return box ? { scale: this.scale, x: box.x * this.scale + this.x, y: box.y * this.scale + this.y } : null;
+  }
+
+  /** Shows a layer at a place of the screen. */
+  revealAt(layer, spot) {
+    this.reveal(layer);
+    const box = this.boxes[this.byItem.get(this.selected)];
+    if (!spot || !box) return;
+    Object.assign(this, { scale: spot.scale, x: spot.x - box.x * spot.scale, y: spot.y - box.y * spot.scale });
+    this.draw();
+  }
+
+  /** Shows a scope as a box. */
+  revealScope(scope) {
+    scope.path().forEach((outer) => (outer.isOpen = outer !== scope));
+    this.layout();
+    this.select(scope);
+    this.center(this.boxes[this.byItem.get(scope)]);
   }
 
   center(box) {

@@ -7,10 +7,12 @@ import { sizeInBytes } from "./numbers.js";
 import { Scopes } from "./scopes.js";
 
 export class Model {
-  constructor(data, marks = new Map()) {
+  constructor(data, changes = new Map(), counterparts = new Map()) {
     this.data = data;
-    /** For each layer: added, removed or changed. */
-    this.marks = marks;
+    /** For each layer that the other model has differently: the kind of the change, and its details. */
+    this.changes = changes;
+    /** For each layer: the corresponding layer of the other model. */
+    this.counterparts = counterparts;
     this.layers = [];
     for (const [graph, { layers }] of data.graphs.entries()) {
       for (const layer of layers) this.layers.push(Object.assign(layer, { id: this.layers.length, graph, readers: [] }));
@@ -268,6 +270,51 @@ export class Model {
   /** The output that an input reads. */
   source([layer, port]) {
     return this.layers[layer].outputs[port];
+  }
+
+  /** Whether a layer, or a constant that it reads, was added, removed or changed; undefined if not. */
+  markOf(layer) {
+    const isChanged = () => this.changes.size > 0 && this.constantsOf(layer).some((id) => this.changes.has(id));
+    return this.changes.get(layer.id)?.kind ?? (isChanged() ? "changed" : undefined);
+  }
+
+  /** The constants that a layer contains in the graph, and the layers computed from them. */
+  constantsOf(layer) {
+    const found = new Set();
+    const waiting = this.constants.has(layer.id) ? [] : [layer];
+    for (const reader of waiting) {
+      for (const source of reader.inputs) {
+        if (!source || !this.constants.has(source[0]) || found.has(source[0])) continue;
+        found.add(source[0]);
+        waiting.push(this.layers[source[0]]);
+      }
+    }
+    return [...found];
+  }
+
+  /** The layers that contain a constant in the graph. */
+  readersThroughConstants(constant) {
+    const found = new Set([constant.id]);
+    for (const id of found) if (this.constants.has(id)) this.layers[id].readers.forEach(([reader]) => found.add(reader));
+    return [...found].filter((id) => !this.constants.has(id));
+  }
+
+  /** A symbol, and the symbols that are merged from it, directly or through each other. */
+  mergedFrom(name) {
+    const found = new Set([name]);
+    const contains = (part) => [...names(this.tree(part))].some((other) => found.has(other));
+    for (let size = 0; size < found.size; ) {
+      size = found.size;
+      for (const [other, symbol] of this.symbols) if (symbol.of?.some(contains)) found.add(other);
+    }
+    return found;
+  }
+
+  /** The outputs whose sizes depend on a symbol, in execution order. */
+  dependents(name) {
+    const merged = this.mergedFrom(name);
+    const depends = (dim) => typeof dim === "string" && [...names(this.tree(dim))].some((other) => merged.has(other));
+    return this.layers.flatMap((layer) => layer.outputs.filter((output) => output.dims?.some(depends)).map((output) => ({ layer, output })));
   }
 
   /** The bytes of the constants of which a layer is the first reader, directly or through other constants. */

@@ -10,6 +10,11 @@ export function count(number, unit = "") {
   return unit ? `${value} ${unit}` : `${value}`;
 }
 
+/** A count and a noun: `1 layer`, `2 layers`. */
+export function counted(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 /** `1.2 MB` */
 export function bytes(number) {
   return count(number, "B");

@@ -1,60 +1,140 @@
-// Everything known about one layer.
+// Everything known about one layer, scope or symbol.
 
-import { definitions, element, link, svgElement } from "./dom.js";
-import { interval } from "./model.js";
-import { bytes, count } from "./numbers.js";
-import { names } from "./expression.js";
+import { copyButton, definitions, element, link, longText, shortList, Unfolded } from "./dom.js";
+import { command } from "./links.js";
+import { bytes, count, counted } from "./numbers.js";
 import { pictures } from "./slices.js";
+import { aboutSymbol } from "./symbol.js";
+import { statistics, weights } from "./weights.js";
+import { Trace, WhyTree } from "./why.js";
 
-/** Maximum number of consumers to list. */
-const MOST_READERS = 30;
+/** Maximum number of entries of a list to show at first. */
+const MOST_LISTED = 30;
+
+/** Maximum length of a name or value to show at first. */
+const MOST_CHARACTERS = 160;
+
+/** Attributes that name the variable of a state. */
+const VARIABLE = "variable_id";
 
 export class Panel {
-  /** Calls `onGo` to show another layer. */
-  constructor(model, onGo) {
-    Object.assign(this, { model, onGo, item: null });
-    this.element = element("aside", { class: "panel empty", "aria-label": "Layer" });
+  /** `graph` is the view of the graph, and `comparison` the other model, if any. */
+  constructor(model, links, side, comparison, graph) {
+    Object.assign(this, { model, links, side, comparison, graph, item: null, before: null, unfolded: new Unfolded(), trace: new Trace(model) });
+    this.element = element("aside", { class: "panel empty", "aria-label": "Selection" });
     model.onChange(() => this.item && this.show(this.item));
   }
 
-  /** Shows a layer or a scope. */
+  /** Shows a layer, a scope, or a symbol, which is given as `{ symbol: NAME }`. */
   show(item) {
+    const isSame = item === this.item;
+    if (!isSame) {
+      this.before = item.symbol === undefined ? null : (this.before ?? this.item);
+      this.unfolded.clear();
+    }
     this.item = item;
+    const hadFocus = this.element.contains(document.activeElement);
     this.element.classList.remove("empty");
-    const open = this.element.querySelector("details.why[open]")?.dataset.part;
-    this.element.replaceChildren(...(item.id === undefined ? this.ofScope(item) : this.ofLayer(item)));
-    if (open) this.element.querySelector(`details.why[data-part="${open}"]`)?.setAttribute("open", "");
+    this.element.replaceChildren(...this.content(item));
+    if (isSame) return;
+    this.element.scrollTop = 0;
+    // The link that had the focus is gone.
+    if (hadFocus) this.element.firstChild.focus();
+  }
+
+  content(item) {
+    if (item.symbol !== undefined) return [...this.heading(item.symbol, "symbol"), this.back(), ...aboutSymbol(this.model, this.links, item.symbol, this.unfolded)].filter(Boolean);
+    return item.id === undefined ? this.ofScope(item) : this.ofLayer(item);
+  }
+
+  heading(name, what) {
+    return [element("h2", { tabindex: "-1" }, longText(name, MOST_CHARACTERS, this.unfolded, "name")), element("div", { class: "tools" }, copyButton(() => name, `Copy the name of the ${what}`, "Copy name"))];
+  }
+
+  /** A link from a symbol to what the panel showed before. */
+  back() {
+    if (!this.before) return null;
+    const { before } = this;
+    return element("p", {}, link(`Back to ${before.name}`, () => this.show(before)));
   }
 
   ofScope(scope) {
-    const [layers, times] = [`${scope.size} layers`, scope.repeats];
-    const text = times ? `${times} blocks of the same structure, ${layers} in all` : layers;
-    return [element("h2", {}, scope.name), element("p", {}, `${text}. Enter unfolds it.`)];
+    const { layers } = scope;
+    const inside = new Set(layers);
+    const isData = ([id]) => !inside.has(this.model.layers[id]) && !this.model.constants.has(id);
+    const entering = distinct(layers.flatMap((layer) => layer.inputs.filter((source) => source && isData(source))));
+    const leaves = ([id, port]) => this.model.layers[id].readers.some(([reader, input]) => !inside.has(this.model.layers[reader]) && this.model.layers[reader].inputs[input][1] === port);
+    const leaving = layers.flatMap((layer) => layer.outputs.map((_, port) => [layer.id, port])).filter(leaves);
+    const value = (source) => element("div", { class: "port" }, this.links.layer(source[0]), " ", this.links.value(this.model.source(source)));
+    const used = new Map();
+    layers.forEach(({ op }) => used.set(op, (used.get(op) ?? 0) + 1));
+    const operations = [...used].sort((a, b) => b[1] - a[1]);
+    const inner = scope.items.filter((item) => item.id === undefined);
+    const row = (child) => element("div", { class: "port" }, link(child.name, () => this.graph().revealScope(child)), ` ${counted(child.size, "layer")}`);
+    const text = scope.repeats ? `${scope.repeats} blocks of the same structure, ${scope.size} layers in all` : `${scope.size} layers`;
+    const weightBytes = layers.reduce((sum, layer) => sum + this.model.weights(layer), 0);
+    return [
+      ...this.heading(scope.name, "scope"),
+      element("p", {}, `${text}. Enter unfolds it. `, link("Unfold", () => this.graph().open(scope))),
+      definitions([["MACs", this.sum(layers, 0, count)], ["Operations", this.sum(layers, 1, count)], ["Writes", this.sum(layers, 2, bytes)], ["Weights", weightBytes > 0 ? bytes(weightBytes) : null]]),
+      ...this.section("Changes", this.changesWithin(layers)),
+      ...this.section("Values that enter", this.list(entering, value, "entering"), entering.length === 0),
+      ...this.section("Values that leave", this.list(leaving, value, "leaving"), leaving.length === 0),
+      ...this.section("Scopes inside", this.list(inner, row, "inner"), inner.length === 0),
+      ...this.section("Operations", this.list(operations, ([op, times]) => element("div", { class: "port" }, `${times} × ${op}`), "operations")),
+    ];
+  }
+
+  /** The sum of an amount over layers, as far as it is known; empty if it is 0. */
+  sum(layers, at, unit) {
+    const amounts = layers.filter(({ cost }) => cost?.[at]).map((layer) => this.model.evaluate(layer.cost[at]));
+    const unknown = amounts.filter((amount) => amount === null).length;
+    const total = amounts.reduce((sum, amount) => sum + (amount ?? 0n), 0n);
+    const known = total > 0n ? [unit(total)] : [];
+    return [...known, ...(unknown > 0 ? [`unknown for ${counted(unknown, "layer")}`] : [])].join("; ");
+  }
+
+  changesWithin(layers) {
+    const found = layers.map((layer) => [layer, this.model.markOf(layer)]).filter(([, mark]) => mark);
+    return this.list(found, ([layer, mark]) => element("div", { class: "port" }, `${mark} `, this.links.layer(layer.id)), "changes");
+  }
+
+  list(items, make, key) {
+    return items.length === 0 ? [] : shortList(items, MOST_LISTED, make, { unfolded: this.unfolded, key });
   }
 
   ofLayer(layer) {
+    const { model, links } = this;
     const [macs, flops, written] = [count, count, bytes].map((unit, at) => this.amount(layer.cost?.[at], unit));
-    const weights = this.model.weights(layer);
-    const slice = this.model.slices.get(layer.id);
-    const findings = this.model.findings.get(layer.id) ?? [];
+    const weightBytes = model.weights(layer);
+    const slice = model.slices.get(layer.id);
+    const findings = model.findings.get(layer.id) ?? [];
+    const graph = model.data.graphs[layer.graph];
+    const bodies = model.data.graphs.filter(({ owner }) => owner === layer.id);
+    const changes = this.comparison?.ofLayer(this.side, layer, this.unfolded) ?? [];
     return [
-      element("h2", {}, layer.name),
+      ...this.heading(layer.name, "layer"),
       definitions([
         ["Operation", `${layer.op} (${layer.version})`],
         ["Place", layer.loc],
-        ["Change", this.model.marks.get(layer.id)],
+        ["Inside", graph.owner === null ? null : element("span", {}, `${graph.role} of `, links.layer(graph.owner))],
+        ["Change", model.markOf(layer)],
         ["MACs", macs],
         ["Operations", flops],
         ["Writes", written],
-        ["Weights", weights > 0 ? bytes(weights) : null],
+        ["Weights", weightBytes > 0 ? bytes(weightBytes) : null],
       ]),
-      ...findings.map((finding) => element("p", { class: finding.severity }, `${finding.code} ${finding.message}`)),
-      ...this.section("Outputs", layer.outputs.map((output, at) => this.output(layer, output, at))),
-      ...this.section("Inputs", layer.inputs.map((source, port) => this.input(source, port))),
-      ...this.section("Read by", this.readers(layer)),
-      ...this.section("Attributes", [definitions(Object.entries(layer.attributes ?? {}))], !layer.attributes),
-      ...this.section("Slice", slice ? pictures(this.model, slice) : []),
-      ...this.section("Values", layer.histogram ? [histogram(layer.histogram)] : []),
+      ...this.section(model.markOf(layer) ? "What changed" : "Other model", changes),
+      ...this.section("Findings", this.list(findings, (one) => this.finding(one), "findings")),
+      ...this.section("Outputs", this.list(layer.outputs, (output) => this.output(layer, output), "outputs")),
+      ...this.section("Where sizes come from", this.why(layer)),
+      ...this.section("Inputs", this.list(layer.inputs.map((source, port) => [source, port]), ([source, port]) => this.input(source, port), "inputs")),
+      ...this.section("Read by", this.list(layer.readers, ([id, port]) => element("div", { class: "port" }, links.layer(id), ` input ${port}`), "readers")),
+      ...this.section("Bodies", bodies.map(({ role, layers: [first] }) => element("div", { class: "port" }, first ? links.layer(first.id, role) : role))),
+      ...this.section("Attributes", this.attributes(layer)),
+      ...this.section("Slice", slice ? pictures(model, slice, links) : []),
+      ...this.section("Weights", weights(model, links, layer, this.unfolded)),
+      ...this.section("Values", layer.kind === "constant" ? [statistics(layer, this.unfolded)] : []),
     ];
   }
 
@@ -62,106 +142,70 @@ export class Panel {
   amount(expression, unit) {
     if (!expression) return null;
     const value = this.model.evaluate(expression);
-    return value === null ? element("code", {}, expression) : unit(value);
+    return value === null ? element("code", {}, longText(expression, MOST_CHARACTERS, this.unfolded, expression, (text) => this.links.expression(text))) : unit(value);
   }
 
   section(title, children, isEmpty = children.length === 0) {
     return isEmpty ? [] : [element("section", {}, element("h3", {}, title), ...children)];
   }
 
-  layerLink(id) {
-    const layer = this.model.layers[id];
-    return link(layer.name, () => this.onGo(layer), layer.op);
+  finding({ severity, code, name, message, help, origins }) {
+    const from = origins.length > 0 ? element("div", {}, "From ", origins.flatMap((origin, at) => [at > 0 ? ", " : "", ...this.links.text(origin)])) : null;
+    return element("div", { class: "finding" }, element("div", { class: severity }, `${code} ${name}: `, this.links.text(message, origins)), from, element("small", { class: "help" }, this.links.help(help)));
   }
 
   input(source, port) {
     if (!source) return element("div", { class: "port" }, `${port}: not connected`);
     const output = this.model.source(source);
-    const from = this.model.layers[source[0]];
-    const elements = from.kind === "constant" && output?.elements ? ` = [${output.elements.join(", ")}]` : "";
-    return element("div", { class: "port" }, `${port}: `, this.layerLink(source[0]), " ", element("code", {}, this.model.fact(output), elements));
+    const isConstant = this.model.layers[source[0]].kind === "constant";
+    const elements = isConstant && output?.elements ? this.elements(output) : null;
+    return element("div", { class: "port" }, `${port}: `, this.links.layer(source[0]), " ", this.links.value(output), elements);
   }
 
-  output(layer, output, at) {
-    const elements = output.elements && layer.kind !== "constant" ? ` = [${output.elements.map((one) => this.model.dim(one)).join(", ")}]` : "";
-    const fact = element("code", { class: this.model.isOpenOutput(output) ? "open" : "" }, this.model.fact(output), elements);
-    const tensor = output.names ? element("small", {}, ` ${output.names.join(", ")}`) : null;
-    const dims = (output.dims ?? []).map((dim, axis) => this.why(`${layer.id}:${at}:${axis}`, `axis ${axis}`));
-    return element("div", { class: "port" }, `${output.port}: `, fact, tensor, ...dims);
+  output(layer, output) {
+    const elements = output.elements && layer.kind !== "constant" ? this.elements(output) : null;
+    const names = output.names ? element("small", {}, " ", longText(`tensor ${output.names.join(", ")}`, MOST_CHARACTERS, this.unfolded, `names ${output.port}`)) : null;
+    const copied = output.dims ? copyButton(() => this.model.shape(output), `Copy the shape of output ${output.port}`) : null;
+    return element("div", { class: "port" }, `${output.port}: `, this.links.value(output), " ", copied, names, elements);
   }
 
-  readers(layer) {
-    const shown = layer.readers.slice(0, MOST_READERS);
-    const items = shown.map(([id, port]) => element("div", { class: "port" }, this.layerLink(id), ` input ${port}`));
-    const more = layer.readers.length - shown.length;
-    return more > 0 ? [...items, element("p", {}, `${more} more`)] : items;
+  /** The known elements of a value, at the chosen sizes if any are chosen. */
+  elements({ elements }) {
+    const shown = this.model.chosen.size > 0 ? elements.map((one) => this.model.dim(one)) : elements;
+    return element("code", {}, " = [", shown.flatMap((one, at) => [at > 0 ? ", " : "", ...this.links.expression(one)]), "]");
   }
 
-  /** Explains a size as a tree that is built as it is expanded. */
-  why(part, title) {
-    const { model } = this;
-    const { layer, size, where, from } = this.maker(part);
-    const value = size === undefined ? "" : String(size);
-    const chosen = model.chosen.size > 0 && typeof size === "string" ? ` = ${model.dim(size)}` : "";
-    const summary = element("summary", {}, title ? `${title}: ` : "", element("code", { class: size !== undefined && model.isOpen(size) ? "open" : "" }, value, chosen));
-    const tree = element("details", { class: "why", "data-part": part }, summary);
-    tree.addEventListener("toggle", () => {
-      if (!tree.open || tree.children.length > 1) return;
-      tree.append(element("div", { class: "made" }, `${layer.op} `, this.layerLink(layer.id), ` ${where}${this.reason(layer, size, from)}`));
-      from.forEach((source) => tree.append(this.why(source)));
-    });
-    return tree;
+  /** The tree that explains sizes, and what is missing in it. */
+  why(layer) {
+    const parts = this.trace.partsOf(layer);
+    if (parts.length === 0) return [];
+    const { files } = this.model.data.model;
+    const isMissing = parts.some((text) => this.trace.isMissing(this.trace.maker(text)));
+    const note = isMissing ? element("p", { class: "hint" }, "This report leaves out where some sizes come from. This command shows it: ", command(`snick why ${quoted(files[0] ?? "MODEL")} ${quoted(layer.name)}`)) : null;
+    return [new WhyTree(this.trace, this.links, layer, this.unfolded).element, note].filter(Boolean);
   }
 
-  /** The place and value of a part. */
-  part(text) {
-    const [id, port, place] = text.split(":");
-    const layer = this.model.layers[id];
-    const isElement = place.startsWith("e");
-    const at = Number(isElement ? place.slice(1) : place);
-    const size = (isElement ? layer.outputs[port].elements : layer.outputs[port].dims)?.[at];
-    return { layer, size, where: isElement ? `element ${at}` : `axis ${at}`, from: this.model.data.steps[text] ?? [] };
+  attributes(layer) {
+    const entries = Object.entries(layer.attributes ?? {}).filter(([name]) => layer.kind !== "constant" || name !== "value");
+    const row = ([name, value]) => [element("dt", {}, name), element("dd", {}, longText(value, MOST_CHARACTERS, this.unfolded, `attribute ${name}`, (text) => this.attribute(layer, name, text)))];
+    return entries.length === 0 ? [] : shortList(entries, MOST_LISTED, (entry) => element("div", { class: "attribute" }, row(entry)), { unfolded: this.unfolded, key: "attributes", into: element("dl", { class: "attributes" }) });
   }
 
-  /** The layer that creates a size: goes up while layers pass it on. */
-  maker(text) {
-    for (const seen = new Set([text]); ; ) {
-      const part = this.part(text);
-      const [before] = part.from;
-      const isPassedOn = part.from.length === 1 && part.size !== undefined && this.part(before).size === part.size;
-      if (!isPassedOn || seen.has(before)) return part;
-      seen.add((text = before));
-    }
-  }
-
-  /** Why a size is a leaf of the tree. */
-  reason(layer, size, from) {
-    if (from.length > 0) return ", computed from:";
-    if (layer.kind === "input") return ": the input declares it";
-    if (layer.kind === "constant") return ": a constant";
-    if (typeof size !== "string") return ": the layer itself sets it";
-    const symbols = [...names(this.model.tree(size))].map((name) => [name, this.model.symbols.get(name)]);
-    return symbols.map(([name, symbol]) => `: ${name} (${symbol ? interval(symbol) : "?"}) ${symbol?.reason ?? "is declared"}`).join("; ");
+  /** The value of an attribute. The name of a variable is followed by the other layers that use the variable. */
+  attribute(layer, name, value) {
+    if (name === "shape" && layer.kind === "input") return this.links.expression(value);
+    if (name !== VARIABLE) return value;
+    const others = this.model.layers.filter((other) => other !== layer && other.attributes?.[VARIABLE] === value);
+    return [value, ...others.flatMap((other) => [`, ${other.op} `, this.links.layer(other.id)])];
   }
 }
 
-function histogram({ bars, min, max, mean, zeros, not_finite: odd, sampled, of }) {
-  const most = Math.max(...bars);
-  const drawn = svgElement("svg", { viewBox: `0 0 ${bars.length * 10} 60`, class: "histogram", role: "img", "aria-label": `Values from ${min} to ${max}` });
-  bars.forEach((bar, at) => {
-    const height = bar === 0 ? 0 : Math.max((bar / most) * 56, 1);
-    drawn.append(svgElement("rect", { x: at * 10 + 1, y: 60 - height, width: 8, height }));
-  });
-  const share = (part) => `${((100 * part) / of).toPrecision(3)} %`;
-  return element(
-    "div", {}, drawn, element("div", { class: "ends" }, element("span", {}, short(min)), element("span", {}, short(max))),
-    definitions([
-      ["Mean", short(mean)], ["Zeros", zeros > 0 ? share(zeros) : null], ["NaN, infinite", odd > 0 ? share(odd) : null],
-      ["Elements", sampled === of ? count(of) : `${count(of)}; the bars count ${count(sampled)}`],
-    ]),
-  );
+/** Each source once. */
+function distinct(sources) {
+  return [...new Map(sources.map((source) => [source.join(":"), source])).values()];
 }
 
-function short(number) {
-  return number === null ? "?" : String(Number(Number(number).toPrecision(4)));
+/** An argument of a command line. */
+function quoted(text) {
+  return /^[\w./:-]+$/.test(text) ? text : `"${text.replace(/["\\$`]/g, "\\$&")}"`;
 }

@@ -50,8 +50,6 @@ export class Scopes {
     };
     this.root = new Scope({ name: "", open: true }, null);
     add(graph.scopes, this.root);
-    /** For each layer: the constants and the layers computed from them that it contains. */
-    this.constantsOf = new Map(this.layers.map((layer) => [layer.id, constantsWithin(layer, this.of, graph)]));
   }
 
   /** Opens or closes all scopes. */
@@ -98,19 +96,4 @@ export class Scopes {
     const arrows = [...pairs].sort((a, b) => a - b);
     return { boxes, arrows: arrows.map((pair) => [Math.floor(pair / boxes.length), pair % boxes.length]) };
   }
-}
-
-/** The layers that a layer reads, directly or through each other, if they are in no scope. */
-function constantsWithin(layer, of, graph) {
-  const first = graph.layers[0].id;
-  const found = new Set();
-  const waiting = [layer];
-  for (const reader of waiting) {
-    for (const source of reader.inputs) {
-      if (!source || of.has(source[0]) || found.has(source[0])) continue;
-      found.add(source[0]);
-      waiting.push(graph.layers[source[0] - first]);
-    }
-  }
-  return [...found];
 }

@@ -1,36 +1,39 @@
 // Slices before and after lowering, with pictures of the selected elements.
 
-import { element, link, svgElement } from "./dom.js";
+import { element, shortList, svgElement, Unfolded } from "./dom.js";
 
 /** Longer axes are drawn as bars instead of one cell per element. */
 const MOST_CELLS = 32;
 
+/** Maximum number of pictures of a slice to show at first. */
+const MOST_PICTURES = 8;
+
 /** The size to draw if none is chosen. */
 const EXAMPLE = 8n;
 
+/** Maximum number of slices to show at first. */
+const MOST_SLICES = 300;
+
 /** All slices of the model. */
-export function sliceList(model, onGo) {
+export function sliceList(model, links) {
+  const { slices } = model.data;
+  if (slices.length === 0) return element("p", {}, "The model has no slices.");
+  const unfolded = new Unfolded();
+  const section = (slice) => element("section", {}, element("h2", {}, links.layer(slice.layer), ` ${model.layers[slice.layer].op}`), ...pictures(model, slice, links));
   const list = element("div", { class: "slices" });
-  const show = () => {
-    const items = model.data.slices.map((slice) => {
-      const layer = model.layers[slice.layer];
-      const heading = element("h2", {}, link(layer.name, () => onGo(layer)), ` ${layer.op}`);
-      return element("section", {}, heading, ...pictures(model, slice));
-    });
-    list.replaceChildren(...(items.length > 0 ? items.slice(0, 300) : [element("p", {}, "The model has no slices.")]));
-    if (items.length > 300) list.append(element("p", {}, `${items.length - 300} more`));
-  };
+  const show = () => list.replaceChildren(...shortList(slices, MOST_SLICES, section, { unfolded }));
   model.onChange(show);
   show();
   return list;
 }
 
 /** The notation before and after, and a picture of each primitive. */
-export function pictures(model, slice) {
-  const before = slice.numpy.join(" ") || "bounds that only a run shows";
-  const after = slice.primitives.map((primitive) => notation(model, primitive)).join(" ") || slice.absent;
+export function pictures(model, slice, links) {
+  const before = slice.numpy.length > 0 ? links.text(slice.numpy.join(" ")) : "bounds that only a run shows";
+  const primitives = slice.primitives.map((primitive) => notation(model, primitive)).join(" ");
+  const after = primitives ? links.text(primitives) : slice.absent;
   const text = element("p", { class: "notation" }, element("code", {}, before), " → ", element("code", { class: "primitive" }, after));
-  return [text, ...slice.primitives.slice(0, 8).map((primitive) => picture(model, primitive))];
+  return [text, ...shortList(slice.primitives, MOST_PICTURES, (primitive) => picture(model, primitive))];
 }
 
 /** A primitive in numpy notation; `start:+length:step` with the chosen sizes if a bound depends on symbols. */

@@ -1,6 +1,6 @@
 // The layers as a table. Only visible rows are in the page.
 
-import { copy, element, link } from "./dom.js";
+import { copyButton, element, link } from "./dom.js";
 import { bytes, count } from "./numbers.js";
 
 const ROW = 28;
@@ -28,14 +28,12 @@ export class Table {
     model.layers.forEach((layer) => used.set(layer.op, (used.get(layer.op) ?? 0) + 1));
     const sorted = [...used].sort((a, b) => b[1] - a[1]);
     this.operations.append(element("option", { value: "" }, "All operations"), ...sorted.map(([op, times]) => element("option", { value: op }, `${op} (${times})`)));
-    this.copied = element("span", { role: "status" });
     this.summary = element("span", { role: "status" });
     this.headings = COLUMNS.map((column) => element("div", { role: "columnheader" }, link(column.name, () => this.sort(column))));
     this.rows = element("div", { class: "rows", role: "rowgroup" });
     this.scroller = element("div", { class: "scroller", tabindex: "0", role: "table", "aria-label": "Layers", onscroll: () => this.draw() },
       element("div", { class: "row head", role: "row" }, this.headings), this.rows);
-    const button = element("button", { type: "button", onclick: () => this.copy() }, "Copy as CSV");
-    this.element = element("div", { class: "table-view" }, element("div", { class: "bar" }, this.filter, this.operations, button, this.copied, this.summary), this.scroller);
+    this.element = element("div", { class: "table-view" }, element("div", { class: "bar" }, this.filter, this.operations, copyButton(() => this.csv(), "Copy as CSV", "Copy as CSV"), this.summary), this.scroller);
     model.onChange(() => this.update());
     new ResizeObserver(() => this.draw()).observe(this.scroller);
     this.update();
@@ -80,7 +78,7 @@ export class Table {
         const isOpen = index === 2 && layer.outputs.some((output) => this.model.isOpenOutput(output));
         return element("div", { role: "cell", title: text, class: isOpen ? "open" : "" }, child);
       });
-      const mark = this.model.marks.get(layer.id) ?? (this.model.severities.get(layer.id) === "error" ? "error" : "");
+      const mark = this.model.markOf(layer) ?? (this.model.severities.get(layer.id) === "error" ? "error" : "");
       return element("div", { class: `row ${mark}`, role: "row", "aria-rowindex": first + at + 2, style: `top:${(first + at) * ROW}px` }, cells);
     });
     this.rows.replaceChildren(...shown);
@@ -106,12 +104,11 @@ export class Table {
     return value === 0n ? "" : column.shown(value);
   }
 
-  async copy() {
+  /** The visible rows as CSV, with the names of the columns. */
+  csv() {
     const plain = (value) => String(value ?? "?");
     const lines = this.layers.map((layer) => COLUMNS.map((column) => csv(plain(column.of(layer, this.model)))).join(","));
-    await copy([COLUMNS.map(({ name }) => name).join(","), ...lines].join("\n"));
-    this.copied.textContent = "Copied";
-    setTimeout(() => (this.copied.textContent = ""), 2000);
+    return [COLUMNS.map(({ name }) => name).join(","), ...lines].join("\n");
   }
 }
 

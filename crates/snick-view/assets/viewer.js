@@ -1,9 +1,11 @@
 // The page: a header, the sizes, and one tab per view of the model.
 
 import { readAddress, replaceAddress, writtenAddress } from "./address.js";
-import { definitions, element, link } from "./dom.js";
-import { changeList, checkList, unknownList } from "./findings.js";
+import { changesBySide, Comparison } from "./changes.js";
+import { definitions, element, shortList } from "./dom.js";
+import { checkList, unknownList } from "./findings.js";
 import { GraphView } from "./graph.js";
+import { Links } from "./links.js";
 import { interval, Model } from "./model.js";
 import { bytes, count } from "./numbers.js";
 import { Panel } from "./panel.js";
@@ -11,6 +13,9 @@ import { costs, sizes } from "./sizes.js";
 import { sliceList } from "./slices.js";
 import { Table } from "./table.js";
 import { Treemap } from "./treemap.js";
+
+/** Maximum number of symbols to list at first. */
+const MOST_SYMBOLS = 100;
 
 /**
  * Shows data of the schema `snick.view/1` in an element, replacing its content. Returns `{ model, show(layer), unmount() }`;
@@ -20,23 +25,30 @@ import { Treemap } from "./treemap.js";
 export function mount(place, data, { hasAddress = false } = {}) {
   if (data.schema !== "snick.view/1") throw new TypeError(`the viewer shows snick.view/1, not ${data.schema}`);
   const { diff } = data;
-  const [marks, otherMarks] = [new Map(), new Map()];
-  diff?.removed.forEach((id) => marks.set(id, "removed"));
-  diff?.added.forEach((id) => otherMarks.set(id, "added"));
-  diff?.changed.forEach(({ a, b }) => [marks.set(a, "changed"), otherMarks.set(b, "changed")]);
-  const models = [new Model(data, marks)];
-  if (diff) models.push(new Model(diff.other, otherMarks));
+  const sides = changesBySide(diff);
+  const models = [data, ...(diff ? [diff.other] : [])].map((of, side) => new Model(of, sides[side].changes, sides[side].counterparts));
+  const links = models.map((model, side) => new Links(model, (layer) => choose(side).go(layer), (name) => choose(side).showSymbol(name)));
   const mounted = new AbortController();
   const views = [];
   /** Whether what is shown is written to the address. */
   let isWritten = false;
   const write = (view) => isWritten && replaceAddress(writtenAddress(view.address()));
-  const view = (side) => (views[side] ??= new View(models[side], side, models, diff, choose, write, mounted.signal));
-  function choose(side, layer) {
-    place.replaceChildren(view(side).element);
-    if (layer) view(side).go(layer);
+  let shown = 0;
+  const comparison = diff ? new Comparison(models, links, diff, (side, layer) => swap(side, layer)) : null;
+  const view = (side) => (views[side] ??= new View(models[side], links[side], side, comparison, swap, write, mounted.signal));
+  function choose(side) {
+    shown = side;
+    if (view(side).element.parentElement !== place) place.replaceChildren(view(side).element);
     write(view(side));
     return view(side);
+  }
+  /** Shows one of the models, in the same tab and at the same place of the screen. */
+  function swap(side, layer) {
+    const from = view(shown);
+    const other = layer ?? models[side].layers[models[1 - side].counterparts.get(from.selected?.id)];
+    choose(side).follow(from, side === from.side ? null : other);
+    const focused = layer ? view(side).graph.canvas : view(side).element.querySelector("[aria-pressed=true]");
+    focused.focus();
   }
   function read() {
     const wanted = readAddress(location.hash);
@@ -66,13 +78,13 @@ export function mount(place, data, { hasAddress = false } = {}) {
 
 class View {
   /** Calls `onChange` when the address of what is shown changes. */
-  constructor(model, side, models, diff, choose, onChange, signal) {
-    Object.assign(this, { model, side, models, diff, choose, onChange, selected: null, tab: "Graph" });
+  constructor(model, links, side, comparison, swap, onChange, signal) {
+    Object.assign(this, { model, links, side, comparison, swap, onChange, selected: null, tab: "Graph" });
     this.go = (layer) => {
       this.open("Graph");
       this.graph.reveal(layer);
     };
-    this.panel = new Panel(model, this.go);
+    this.panel = new Panel(model, links, side, comparison, () => this.graph);
     const close = element("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", onclick: () => this.close() }, "×");
     this.drawer = element("div", { class: "drawer", hidden: true, onkeydown: (event) => event.key === "Escape" && this.close() }, close, this.panel.element);
     const graph = () => {
@@ -86,11 +98,11 @@ class View {
       ["Table", "Table", () => (this.table = new Table(model, this.go)).element],
       ["Overview", "Overview", () => this.overview()],
       ["Unknown", unknown(), () => this.unknown()],
-      ["Slices", `Slices (${model.data.slices.length})`, () => sliceList(model, this.go)],
+      ["Slices", `Slices (${model.data.slices.length})`, () => sliceList(model, links)],
       ["Cost", "Memory and work", () => new Treemap(model, this.go).element],
-      ["Check", `Check (${findings.length})`, () => checkList(model, this.go)],
+      ["Check", `Check (${findings.length})`, () => checkList(model, links)],
     ];
-    if (diff) this.tabs.push(["Changes", diff.equal ? "Changes (none)" : "Changes", () => changeList(models[0], models[1], diff, choose)]);
+    if (comparison) this.tabs.push(["Changes", comparison.diff.equal ? "Changes (none)" : "Changes", () => comparison.overview()]);
     this.panes = new Map();
     this.main = element("main", {});
     const buttons = this.tabs.map(([key, title]) => element("button", {
@@ -115,6 +127,21 @@ class View {
     this.onChange(this);
   }
 
+  /** Shows a symbol in the panel. */
+  showSymbol(symbol) {
+    this.open("Graph");
+    this.panel.show({ symbol });
+    this.drawer.hidden = false;
+  }
+
+  /** Shows the same tab as the view of the other model, and a layer at the place of the layer that is selected there. */
+  follow(other, layer) {
+    if (!layer) return this.open(other.tab);
+    this.open("Graph");
+    this.graph.revealAt(layer, other.graph.spot());
+    this.open(other.tab);
+  }
+
   close() {
     this.graph.select(null);
     this.graph.canvas.focus();
@@ -122,11 +149,11 @@ class View {
 
   /** What is shown, as fields of an address. */
   address() {
-    const { models, selected, graph, tab, side, model } = this;
+    const { selected, graph, tab, side, model } = this;
     const layer = selected?.id === undefined ? null : selected;
     const at = layer ? layer.graph : graph.at;
     return {
-      model: side > 0 && models.length > 1 ? "2" : undefined, graph: at > 0 ? String(at) : undefined,
+      model: side > 0 ? "2" : undefined, graph: at > 0 ? String(at) : undefined,
       layer: layer?.name, tab: tab === "Graph" ? undefined : tab, sizes: [...model.chosen].map(([symbol, size]) => [symbol, String(size)]),
     };
   }
@@ -187,12 +214,12 @@ class View {
   }
 
   head() {
-    const { model, side, models, choose } = this;
+    const { model, side, comparison, swap } = this;
     const { model: about, check, cost } = model.data;
     const verdict = { ok: "no problems", warning: "warnings", error: "errors" }[check.status];
-    const swap = models.length > 1
-      ? element("div", { class: "sides", role: "group", "aria-label": "Model" }, ["First model", "Second model"].map((text, at) =>
-        element("button", { type: "button", "aria-pressed": String(at === side), onclick: () => choose(at) }, text)))
+    const names = comparison
+      ? element("div", { class: "sides", role: "group", "aria-label": "Model" }, comparison.names.map((name, at) =>
+        element("button", { type: "button", "aria-pressed": String(at === side), onclick: () => at !== side && swap(at) }, name)))
       : null;
     const fixed = [about.format, `${count(model.layers.length)} layers`, cost ? `${count(cost.parameters)} parameters` : null, cost ? bytes(cost.weights_bytes) : null];
     const facts = element("p", { class: "facts" });
@@ -215,7 +242,7 @@ class View {
       element(
         "div", { class: "title" }, element("h1", {}, about.title || "Model"), hasOwnName ? element("span", { class: "graph-name" }, about.name) : null,
         facts, element("button", { type: "button", class: `pill verdict ${check.status}`, onclick: () => this.open("Check") }, `check: ${verdict}`),
-        dynamic > 0 ? toggle : null, swap,
+        dynamic > 0 ? toggle : null, names,
       ),
       list,
     );
@@ -223,28 +250,24 @@ class View {
 
   /** The unknown sizes, which depend on the chosen ones. */
   unknown() {
-    const { model, go } = this;
     const list = element("div", {});
-    const update = () => list.replaceChildren(unknownList(model, go));
+    const { model, links } = this;
+    const update = () => list.replaceChildren(unknownList(model, links));
     model.onChange(update);
     update();
     return list;
   }
 
   overview() {
-    const { model, go } = this;
+    const { model, links } = this;
     const { data } = model;
     const ends = (list, title) => {
       const rows = list.map(({ name, layer }) => {
-        const fact = element("code", {});
-        const update = () => {
-          const [output] = model.layers[layer].outputs;
-          fact.textContent = model.fact(output);
-          fact.className = output && model.isOpenOutput(output) ? "open" : "";
-        };
+        const fact = element("span", {});
+        const update = () => fact.replaceChildren(links.value(model.layers[layer].outputs[0]));
         model.onChange(update);
         update();
-        return element("div", { class: "port" }, link(name, () => go(model.layers[layer])), " ", fact);
+        return element("div", { class: "port" }, links.layer(layer, name), " ", fact);
       });
       return element("section", {}, element("h2", {}, title), rows);
     };
@@ -252,16 +275,18 @@ class View {
     model.layers.forEach((layer) => used.set(layer.op, (used.get(layer.op) ?? 0) + 1));
     const operations = [...used].sort((a, b) => b[1] - a[1]).map(([op, times]) => [op, String(times)]);
     const types = Object.entries(data.model.constants).map(([type, [elements, size]]) => [type, `${count(elements)} elements, ${bytes(size)}`]);
-    const legend = [...model.symbols].map(([name, symbol]) => [name, `${interval(symbol)}: ${symbol.reason ?? "an input declares it"}`]);
+    const meaning = ([name, symbol]) => element("div", { class: "attribute" }, element("dt", {}, links.symbol(name)), element("dd", {}, `${interval(symbol)}: `, links.reason(symbol)));
+    const symbols = shortList([...model.symbols], MOST_SYMBOLS, meaning, { into: element("dl", { class: "attributes" }) });
     const run = element("div", {});
     const updateRun = () => run.replaceChildren(definitions(costs(model)));
     model.onChange(updateRun);
     updateRun();
-    const notes = [...data.model.notes, ...(data.cost?.notes ?? [])].map((note) => element("li", {}, note));
-    const sections = [["Symbols", legend.slice(0, 300)], ["Constants by type", types], ["Operations", operations]];
+    const notes = [...data.model.notes, ...(data.cost?.notes ?? [])].map((note) => element("li", {}, links.text(note)));
+    const sections = [["Constants by type", types], ["Operations", operations]];
     return element(
       "div", { class: "columns" }, ends(data.inputs, "Inputs"), ends(data.outputs, "Outputs"),
       data.cost ? element("section", {}, element("h2", {}, "A run"), run) : null,
+      model.symbols.size > 0 ? element("section", {}, element("h2", {}, "Symbols"), symbols) : null,
       sections.filter(([, rows]) => rows.length > 0).map(([title, rows]) => element("section", {}, element("h2", {}, title), definitions(rows))),
       notes.length > 0 ? element("section", {}, element("h2", {}, "Notes"), element("ul", {}, notes)) : null,
     );

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::svg::Quoted;
 
 /// The scripts of the viewer. Every script comes after the scripts that it imports.
-const SCRIPTS: [&str; 22] = [
+const SCRIPTS: [&str; 27] = [
     include_str!("../assets/address.js"),
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
@@ -16,12 +16,17 @@ const SCRIPTS: [&str; 22] = [
     include_str!("../assets/rows.js"),
     include_str!("../assets/order.js"),
     include_str!("../assets/layout.js"),
+    include_str!("../assets/links.js"),
     include_str!("../assets/slices.js"),
     include_str!("../assets/search.js"),
     include_str!("../assets/legend.js"),
     include_str!("../assets/minimap.js"),
     include_str!("../assets/boxes.js"),
     include_str!("../assets/graph.js"),
+    include_str!("../assets/weights.js"),
+    include_str!("../assets/why.js"),
+    include_str!("../assets/symbol.js"),
+    include_str!("../assets/changes.js"),
     include_str!("../assets/panel.js"),
     include_str!("../assets/sizes.js"),
     include_str!("../assets/table.js"),

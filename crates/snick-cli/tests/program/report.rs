@@ -41,7 +41,8 @@ fn a_report_shows_what_changed_and_overwrites_no_model() {
     let [a, b] = ["slice8_01_basic", "slice8_03_step_2"].map(model);
     assert_eq!(snick(&["report", &a, "--diff", &b, "-o", &out]).status.code(), Some(0));
     let page = std::fs::read_to_string(&out).unwrap();
-    assert!(page.contains(r#""diff":{"equal":false,"#) && page.contains(r#""other":{"#));
+    let names = r#""names":["slice8_01_basic/model.xml","slice8_03_step_2/model.xml"]"#;
+    assert!(page.contains(&format!(r#""diff":{{{names},"equal":false,"#)) && page.contains(r#""other":{"#));
     let copy = folder.join("m.xml");
     std::fs::copy(root().join("models/slice8_01_basic/model.xml"), &copy).unwrap();
     let copy = copy.display().to_string();

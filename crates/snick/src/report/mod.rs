@@ -153,8 +153,8 @@ impl Serialize for Numbered<'_> {
             symbols: &'m Numbers<'m>,
             #[serde(serialize_with = "symbols::equal")]
             equal: &'m Numbers<'m>,
-            #[serde(serialize_with = "trace::serialize")]
-            steps: &'m Numbers<'m>,
+            #[serde(flatten)]
+            trace: trace::Trace<'m>,
         }
         let findings = self.model.findings();
         let failed = findings.iter().filter(|finding| finding.code == Code::ShapeError);
@@ -165,7 +165,7 @@ impl Serialize for Numbered<'_> {
             slices: self,
             symbols: &self.numbers,
             equal: &self.numbers,
-            steps: &self.numbers,
+            trace: trace::Trace(&self.numbers),
         }
         .serialize(serializer)
     }

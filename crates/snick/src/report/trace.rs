@@ -1,10 +1,11 @@
 //! The origin of each size, one layer at a time. The viewer follows these steps up to the inputs of the
 //! model.
 
-use std::collections::{HashSet, VecDeque};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use serde::Serializer;
 use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use snick_ir::{Graph, Part, ValuePart};
 
 use super::layers::{NumberedGraph, Numbers};
@@ -14,11 +15,39 @@ use crate::analyze::why::tree::Tracer;
 /// element of the inputs of the layer. Sizes with symbols are traced first.
 const MOST_TRIED: usize = 300_000;
 
+/// The steps, and the layers for which steps are missing because the limit was reached.
+pub(super) struct Trace<'m>(pub &'m Numbers<'m>);
+
+impl Serialize for Trace<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let steps = Steps { numbers: self.0, missing: RefCell::default() };
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("steps", &steps)?;
+        members.serialize_entry("steps_missing", &steps.missing)?;
+        members.end()
+    }
+}
+
 /// Maps each part to the input parts that it comes from. The text of a part is `LAYER:OUTPUT:AXIS`, or
 /// `LAYER:OUTPUT:eINDEX` for an element. A part is missing if it comes from no other part, or if the limit
 /// was reached.
-pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut steps = serializer.serialize_map(None)?;
+struct Steps<'m> {
+    numbers: &'m Numbers<'m>,
+    /// Set after all steps are written, because they are computed while they are written.
+    missing: RefCell<BTreeSet<usize>>,
+}
+
+impl Serialize for Steps<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut steps = serializer.serialize_map(None)?;
+        *self.missing.borrow_mut() = write_steps(self.numbers, &mut steps)?;
+        steps.end()
+    }
+}
+
+/// Writes all steps up to the limit. Returns the layers for which steps are missing.
+fn write_steps<S: SerializeMap>(numbers: &Numbers, steps: &mut S) -> Result<BTreeSet<usize>, S::Error> {
+    let mut missing = BTreeSet::new();
     let mut left = MOST_TRIED;
     for numbered in &numbers.graphs {
         let mut tracer = Tracer::new(numbered.graph);
@@ -29,7 +58,11 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
             if !seen.insert((of.value, of.part)) {
                 continue;
             }
-            let Some(rest) = left.checked_sub(tried(numbered.graph, of)) else { return steps.end() };
+            let Some(rest) = left.checked_sub(tried(numbered.graph, of)) else {
+                left = 0;
+                missing.insert(numbered.of(of.value.node));
+                continue;
+            };
             left = rest;
             let from = tracer.hop(of);
             if !from.is_empty() {
@@ -41,7 +74,7 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
             from.into_iter().rev().for_each(|part| waiting.push_front(part));
         }
     }
-    steps.end()
+    Ok(missing)
 }
 
 /// The cost of tracing a part through one layer: the number of parts of the layer's inputs, plus 1.
