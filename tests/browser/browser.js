@@ -35,8 +35,8 @@ export function dataOf(report) {
 }
 
 /** Writes a model in text form to a file in a folder of its own. */
-export function written(text) {
-  const path = join(mkdtempSync(join(FOLDER, "model-")), "model.snick");
+export function written(text, name = "model.snick") {
+  const path = join(mkdtempSync(join(FOLDER, "model-")), name);
   writeFileSync(path, text);
   return path;
 }

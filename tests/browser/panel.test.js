@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dataOf, launch, model, open, screenshot, select, tab, writeReport, writtenGraph } from "./browser.js";
+import { dataOf, launch, model, open, screenshot, select, showSizes, tab, writeReport, writtenGraph } from "./browser.js";
 import { Links } from "../../crates/snick-view/assets/links.js";
 
 let browser;
@@ -47,6 +47,7 @@ test("the tree of sizes is walked with keys and stays open when sizes change", a
     [`${m}:0:1`, null], [root, "false"], [root, "true"],
   ]);
   await screenshot(page, "why");
+  await showSizes(page);
   await page.getByRole("textbox", { name: "Size of N" }).fill("3");
   await page.getByRole("textbox", { name: "Size of M" }).fill("1");
   assert.deepEqual(await tree.locator("code").allInnerTexts(), ["s4 = 3", "N = 3", "M = 1", "P = ?"]);
@@ -60,6 +61,7 @@ test("the tree of sizes is walked with keys and stays open when sizes change", a
 test("a symbol shows its interval, its origin, its rule, and what depends on it", async () => {
   const page = await open(browser, writeReport(writtenGraph(MERGED)));
   await select(page, "m");
+  await showSizes(page);
   await page.getByRole("textbox", { name: "Size of N" }).fill("3");
   await page.getByRole("textbox", { name: "Size of M" }).fill("3");
   await section(page, "Outputs").getByRole("button", { name: "s4" }).click();
@@ -142,6 +144,7 @@ test("a long list shows some entries, and all of them on request", async () => {
   await list.getByRole("button", { name: "Show all 40" }).click();
   assert.equal(await list.locator(".port").count(), 40);
   // A change of a size creates the panel again.
+  await showSizes(page);
   await page.getByRole("textbox", { name: "Size of N" }).fill("3");
   assert.equal(await list.locator(".port").count(), 40);
   await list.getByRole("button", { name: "Show fewer" }).click();
@@ -173,6 +176,7 @@ test("the panel of a layer shows its weights, also through conversions", async (
   assert.equal(await weights.locator("details[open]").count(), 1);
   await weights.locator("details:not([open]) summary").first().click({ position: { x: 3, y: 8 } });
   assert.equal(await weights.locator("details[open]").count(), 2);
+  await showSizes(page);
   await page.getByRole("textbox", { name: "Size of N" }).fill("2");
   assert.equal(await weights.locator("details[open]").count(), 2);
 });
@@ -190,6 +194,7 @@ test("a scope shows what enters and leaves it, its operations and its scopes", a
   assert.deepEqual(await section(page, "Values that enter").locator(".port > .link").allInnerTexts(), ["x"]);
   assert.deepEqual(await section(page, "Values that leave").locator(".port").allInnerTexts(), ["net/last f32[N,4]"]);
   assert.deepEqual(await section(page, "Operations").locator(".port").allInnerTexts(), ["2 × Tanh", "1 × ReLU", "1 × Add"]);
+  await showSizes(page);
   await page.getByRole("textbox", { name: "Size of N" }).fill("2");
   assert.match(await panel(page).innerText(), /Writes\s+128 B/);
   await screenshot(page, "scope");
