@@ -252,7 +252,13 @@ class View {
   unknown() {
     const list = element("div", {});
     const { model, links } = this;
-    const update = () => list.replaceChildren(unknownList(model, links));
+    const update = () => {
+      list.replaceChildren(unknownList(model, links));
+      if (model.chosen.size === 0 || model.openSizes() === 0) return;
+      // Inference may compute a size from floating-point numbers, which no expression over symbols describes.
+      const shapes = model.data.inputs.map(({ layer }, at) => `${at}${model.layers[layer].outputs[0]?.dims ? model.shape(model.layers[layer].outputs[0]) : ""}`);
+      list.append(element("p", { class: "hint" }, "Sizes without a formula may be known to ", element("code", {}, `snick infer --shape "${shapes.filter((shape) => shape.includes("[")).join(",")}"`), "."));
+    };
     model.onChange(update);
     update();
     return list;
@@ -282,7 +288,8 @@ class View {
     model.onChange(updateRun);
     updateRun();
     const notes = [...data.model.notes, ...(data.cost?.notes ?? [])].map((note) => element("li", {}, links.text(note)));
-    const sections = [["Constants by type", types], ["Operations", operations]];
+    const about = [["Graph", data.model.name], ["Files", data.model.files.join(", ")]].filter(([, value]) => value);
+    const sections = [["Model", about], ["Constants by type", types], ["Operations", operations]];
     return element(
       "div", { class: "columns" }, ends(data.inputs, "Inputs"), ends(data.outputs, "Outputs"),
       data.cost ? element("section", {}, element("h2", {}, "A run"), run) : null,
