@@ -105,6 +105,15 @@ test("of blocks of equal structure, the first is unfolded", async () => {
   await page.keyboard.press("Enter");
   assert.equal(await page.locator(".panel h2").innerText(), "net/h.1/l0");
   await screenshot(page, "unfolded");
+  await page.getByRole("button", { name: "Fold all scopes", exact: true }).click();
+  await page.keyboard.press("Escape");
+  const { x, y, width } = await page.locator("canvas.graph").boundingBox();
+  // Below the input, which is the first box.
+  await page.mouse.click(x + width / 2, y + 115);
+  assert.equal(await page.locator(".panel h2").innerText(), "net/h");
+  await page.keyboard.press("Escape");
+  await page.mouse.dblclick(x + width / 2, y + 115);
+  assert.equal(await page.locator(".panel h2").innerText(), "net/h.0 … net/h.29");
   assert.deepEqual(page.problems, []);
 });
 

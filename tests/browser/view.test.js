@@ -174,6 +174,7 @@ test("an address opens a layer, a tab and sizes, and follows the selection", asy
   assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Graph");
   assert.match(await page.locator(".panel").innerText(), /f32\[1,3,20,32\]/);
   await go("#layer=nothing<b>");
+  assert.equal(await page.locator(".notice").isVisible(), true);
   assert.match(await page.locator(".notice").innerText(), /nothing<b>/);
   assert.equal(await page.locator(".panel").isVisible(), false);
   await page.goBack();
@@ -229,6 +230,9 @@ test("sizes that must be equal have one slider", async () => {
   assert.equal(await page.locator("input[type=range]").getAttribute("min"), "2");
   await page.getByRole("textbox", { name: "Size of N" }).fill("7");
   await assertShapes(page, inferred(path, "a[7,4],b[7,4]"));
+  await page.evaluate(() => (location.hash = "#sizes=M:3"));
+  await page.waitForFunction(() => document.querySelector("input[type=range]").value === "3");
+  await assertShapes(page, inferred(path, "a[3,4],b[3,4]"));
   assert.equal(await page.locator(".conflicts").innerText(), "");
 });
 

@@ -156,7 +156,10 @@ export class GraphView {
     const ratio = window.devicePixelRatio || 1;
     if (clientWidth === 0) return;
     Object.assign(this.canvas, { width: clientWidth * ratio, height: clientHeight * ratio });
-    if (this.fitted) this.fit(this.fitted);
+    // A panel that opens does not move the boxes, so that a double click hits one box.
+    const screen = `${window.innerWidth} ${window.innerHeight}`;
+    if (this.fitted && (this.screen !== screen || !this.selected)) this.fit(this.fitted);
+    this.screen = screen;
     const selected = this.boxes[this.byItem.get(this.selected)];
     if (selected) this.bringIntoSight(selected);
     this.draw();
@@ -243,6 +246,11 @@ export class GraphView {
   }
 
   onClick(event) {
+    // The second part of a double click is the same box, even if a panel has moved it.
+    const { timeStamp: time, clientX, clientY } = event;
+    const isSecond = this.clicked && time - this.clicked.time < 400 && Math.hypot(clientX - this.clicked.clientX, clientY - this.clicked.clientY) < 6;
+    this.clicked = { time, clientX, clientY };
+    if (isSecond) return;
     const [x, y] = [(event.offsetX - this.x) / this.scale, (event.offsetY - this.y) / this.scale];
     const box = this.boxes.find((one) => Math.abs(x - one.x) <= one.inner / 2 && y >= one.y && y <= one.y + one.height);
     this.select(box ? box.item : null);
@@ -256,7 +264,6 @@ export class GraphView {
       ArrowLeft: () => this.beside(at, -1), ArrowRight: () => this.beside(at, 1),
       Enter: () => this.toggle(this.selected), " ": () => this.toggle(this.selected),
       "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fit("all"),
-      Escape: () => this.select(null),
       "/": () => this.search.focus(),
     };
     if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
@@ -282,6 +289,7 @@ export class GraphView {
   /** Selects a layer or scope, or nothing. */
   select(item) {
     this.selected = item;
+    if (!item) this.clicked = null;
     const box = this.boxes[this.byItem.get(item)];
     if (box) this.live.textContent = `${box.severity ?? ""} ${box.lines.join(", ")} ${box.outputs.map((output) => this.model.fact(output)).join(" ")}`;
     this.onSelect(item);

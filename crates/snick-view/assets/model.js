@@ -125,18 +125,22 @@ export class Model {
 
   /** Chooses a size, or clears it if null, and notifies all listeners. */
   choose(name, number) {
+    this.set(name, number);
+    this.changed();
+  }
+
+  set(name, number) {
     const { names } = this.inputSizes().find((size) => size.names.includes(name)) ?? { names: [] };
     for (const one of names) {
       if (number === null) this.chosen.delete(one);
       else this.chosen.set(one, BigInt(number));
     }
-    this.changed();
   }
 
   /** Chooses sizes, given as pairs of a symbol and a number, instead of all others. */
   chooseAll(sizes) {
     this.chosen.clear();
-    for (const [name, number] of sizes) if (this.symbols.get(name)?.kind === "input") this.chosen.set(name, BigInt(number));
+    for (const [name, number] of sizes) this.set(name, number);
     this.changed();
   }
 

@@ -75,7 +75,7 @@ export function costs(model) {
   const { cost } = model.data;
   if (!cost) return [];
   const shown = [["MACs", cost.macs, count], ["operations", cost.flops, count], ["activations", cost.activation_bytes, bytes], ["peak memory", cost.peak_bytes, bytes]];
-  return shown.map(([name, amount, unit]) => [name, model.evaluate(amount), unit]).filter(([, value]) => value !== null).map(([name, value, unit]) => [name, unit(value)]);
+  return shown.map(([name, amount, unit]) => [name, model.evaluate(amount), unit]).filter(([, value]) => value !== null && value > 0n).map(([name, value, unit]) => [name, unit(value)]);
 }
 
 function costText(model) {

@@ -86,10 +86,12 @@ class View {
     };
     this.panel = new Panel(model, links, side, comparison, () => this.graph);
     const close = element("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", onclick: () => this.close() }, "×");
-    this.drawer = element("div", { class: "drawer", hidden: true, onkeydown: (event) => event.key === "Escape" && this.close() }, close, this.panel.element);
+    this.drawer = element("div", { class: "drawer", hidden: true }, close, this.panel.element);
     const graph = () => {
       this.graph = new GraphView(model, (item) => this.select(item), signal);
-      return element("div", { class: "split" }, this.graph.element, this.drawer);
+      // In a search field, Escape closes the results.
+      const onkeydown = ({ key, target }) => key === "Escape" && !target.matches("input") && this.close();
+      return element("div", { class: "split", onkeydown }, this.graph.element, this.drawer);
     };
     const { findings } = model.data.check;
     const unknown = () => `Unknown (${model.openSizes()})`;
@@ -209,6 +211,7 @@ class View {
       const isChosen = this.tabs[at][0] === key;
       button.setAttribute("aria-selected", isChosen);
       button.tabIndex = isChosen ? 0 : -1;
+      if (isChosen) this.list.scrollLeft = Math.min(Math.max(this.list.scrollLeft, button.offsetLeft + button.offsetWidth - this.list.clientWidth), button.offsetLeft);
     });
     this.onChange(this);
   }
