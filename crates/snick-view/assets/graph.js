@@ -1,11 +1,12 @@
 // The graph on a canvas. Only the visible part is drawn. Everything that works with a pointer also works with keys.
 
-import { boxOf, LINE, PADDING, SHARES, shortened } from "./boxes.js";
+import { boxOf } from "./boxes.js";
 import { Contents } from "./contents.js";
 import { element } from "./dom.js";
 import { place } from "./layout.js";
 import { Legend } from "./legend.js";
 import { Minimap } from "./minimap.js";
+import { Painter } from "./painter.js";
 import { Search } from "./search.js";
 
 const MARGIN = 40;
@@ -13,9 +14,6 @@ const MARGIN = 40;
 const PAPER = 680;
 const TALLEST = 5400;
 const PRINT_RATIO = 3;
-/** Texts are drawn from this scale on. Below it, the colour of a box fills it. */
-const READABLE = 0.35;
-const FONT = "ui-monospace, Menlo, Consolas, monospace";
 
 const HELP =
   "Graph. Arrow keys follow the arrows, Enter unfolds or folds a scope, Escape clears the selection, plus and minus zoom, 0 shows all, / searches.";
@@ -129,11 +127,12 @@ export class GraphView {
     const isScope = item.id === undefined;
     const contents = this.contents.get(this.at);
     const severity = contents.severity(item);
+    const shares = isScope ? contents.shares(item) : [];
     const colour = severity === "error" ? "error" : this.markOf(item) ?? (isScope ? "scope" : item.category ? `category-${item.category}` : "source");
     return {
       ...boxOf(this.model, item), item, severity, colour,
-      /** The colours that fill the box if it is small. */
-      shares: isScope && colour === "scope" ? contents.shares(item) : [[colour, 1]],
+      /** The colours of the categories in a scope, and the colours that fill the box if it is small, with their shares. */
+      shares, fills: colour === "scope" && shares.length > 0 ? shares : [[colour, 1]],
     };
   }
 
@@ -415,123 +414,19 @@ export class GraphView {
       left: -this.x / this.scale, top: -this.y / this.scale,
       right: (width - this.x) / this.scale, bottom: (height - this.y) / this.scale,
     };
-    this.paintArrows(context, sight);
-    for (const box of this.boxes) {
+    const painter = new Painter(context, this.style(), this.scale, this.model);
+    const selected = this.byItem.get(this.selected);
+    this.ways.forEach((way, index) => {
+      const [top, bottom] = [way[0].y, way.at(-1).y].sort((a, b) => a - b);
+      if (bottom >= sight.top && top <= sight.bottom) painter.arrow(way, selected !== undefined && this.arrows[index].includes(selected));
+    });
+    this.boxes.forEach((box, at) => {
       const isInSight = box.y < sight.bottom && box.y + box.height + box.below > sight.top
         && box.x - box.width < sight.right && box.x + box.width > sight.left;
-      if (isInSight) this.paintBox(context, box);
-    }
+      if (isInSight) painter.box(box, at === selected);
+    });
     const isWhole = sight.left <= 0 && sight.top <= 0 && sight.right >= this.width && sight.bottom >= this.height;
     this.minimap.canvas.hidden = isWhole;
     if (!isWhole) this.minimap.paint(this.boxes, this, sight, this.style());
-  }
-
-  paintArrows(context, sight) {
-    const colours = this.style();
-    const at = this.byItem.get(this.selected);
-    const isDetailed = this.scale >= READABLE;
-    this.ways.forEach((way, index) => {
-      const [first, last] = [way[0], way.at(-1)];
-      if (Math.max(first.y, last.y) < sight.top || Math.min(first.y, last.y) > sight.bottom) return;
-      const isNear = at !== undefined && this.arrows[index].includes(at);
-      context.strokeStyle = isNear ? colours.accent : colours.line;
-      context.lineWidth = isNear ? 2 : 1;
-      context.beginPath();
-      context.moveTo(first.x, first.y);
-      for (let stop = 1; stop < way.length; stop += 1) {
-        const [from, to] = [way[stop - 1], way[stop]];
-        const middle = (from.y + to.y) / 2;
-        if (Math.abs(from.x - to.x) < 0.1) context.lineTo(to.x, to.y);
-        else context.bezierCurveTo(from.x, middle, to.x, middle, to.x, to.y);
-      }
-      context.stroke();
-      if (!isDetailed) return;
-      context.fillStyle = context.strokeStyle;
-      context.beginPath();
-      context.moveTo(last.x, last.y);
-      context.lineTo(last.x - 3.5, last.y - 7);
-      context.lineTo(last.x + 3.5, last.y - 7);
-      context.fill();
-    });
-  }
-
-  paintBox(context, box) {
-    const colours = this.style();
-    const left = box.x - box.inner / 2;
-    const isEnd = box.item.kind === "input" || box.item.kind === "output";
-    const isReadable = this.scale >= READABLE;
-    const outline = (dx, dy) => {
-      context.beginPath();
-      context.roundRect(left + dx, box.y + dy, box.inner, box.height, isEnd ? 10 : 3);
-    };
-    const fill = (colour, alpha) => {
-      [context.fillStyle, context.globalAlpha] = [colour, alpha];
-      context.fill();
-      context.globalAlpha = 1;
-    };
-    const draw = (dx, dy) => {
-      outline(dx, dy);
-      if (isReadable) {
-        fill(colours.page, 1);
-        fill(colours[box.colour], Number(colours.tint));
-      } else if (box.shares.length === 1) {
-        fill(colours[box.shares[0][0]], 1);
-      }
-      context.stroke();
-    };
-    context.strokeStyle = colours[box.colour];
-    context.lineWidth = box.severity === "error" ? 2 : 1;
-    if (box.item.repeats) draw(4, 4);
-    const isSelected = box.item === this.selected;
-    if (isSelected) [context.lineWidth, context.strokeStyle] = [3 / Math.min(this.scale, 1), colours.accent];
-    draw(0, 0);
-    if (!isReadable && box.shares.length > 1) this.paintShares(context, box, left, box.y, box.inner, box.height);
-    if (!isReadable) return;
-    if (box.item.items) this.paintShares(context, box, left + 1, box.y + box.height - SHARES - 1, box.inner - 2, SHARES);
-    if (box.severity) this.paintMark(context, box.severity, left + box.inner - 3, box.y + 3);
-    context.textBaseline = "alphabetic";
-    box.lines.forEach((line, at) => {
-      context.font = `${at === 0 ? "bold " : ""}12px ${FONT}`;
-      context.fillStyle = at === 0 ? colours.text : colours.faint;
-      context.fillText(line, left + PADDING, box.y + LINE * (at + 1) - 1);
-    });
-    context.font = `11px ${FONT}`;
-    box.outputs.forEach((output, at) => {
-      const text = shortened(this.model.fact(output));
-      const y = box.y + box.height + LINE * (at + 1) - 2;
-      context.strokeStyle = colours.page;
-      context.lineWidth = 3;
-      context.strokeText(text, box.x + PADDING, y);
-      context.fillStyle = this.model.isOpenOutput(output) ? colours.warning : colours.faint;
-      context.fillText(text, box.x + PADDING, y);
-    });
-  }
-
-  /** Shows the categories in a scope as parts of a bar. */
-  paintShares(context, box, left, top, width, height) {
-    const colours = this.style();
-    for (const [colour, share] of this.contents.get(this.at).shares(box.item)) {
-      context.fillStyle = colours[colour];
-      context.fillRect(left, top, width * share, height);
-      left += width * share;
-    }
-  }
-
-  /** A disc for an error, or a triangle for a warning, with an exclamation mark. */
-  paintMark(context, severity, x, y) {
-    const colours = this.style();
-    context.fillStyle = colours[severity];
-    context.beginPath();
-    if (severity === "error") {
-      context.arc(x, y, 6.5, 0, 2 * Math.PI);
-    } else {
-      context.moveTo(x, y - 6.5);
-      context.lineTo(x + 7, y + 5.5);
-      context.lineTo(x - 7, y + 5.5);
-    }
-    context.fill();
-    context.fillStyle = colours.page;
-    context.fillRect(x - 0.9, y - 3.5, 1.8, 5);
-    context.fillRect(x - 0.9, y + 2.3, 1.8, 1.8);
   }
 }

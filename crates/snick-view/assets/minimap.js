@@ -44,7 +44,7 @@ export class Minimap {
     for (const box of boxes) {
       const [width, height] = [Math.max(box.inner * scale, 1.5), Math.max(box.height * scale, 1)];
       let x = left + box.x * scale - width / 2;
-      for (const [colour, share] of box.shares) {
+      for (const [colour, share] of box.fills) {
         context.fillStyle = colours[colour];
         context.fillRect(x, top + box.y * scale, width * share, height);
         x += width * share;

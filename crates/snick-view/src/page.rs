@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::svg::Quoted;
 
 /// The scripts of the viewer. Every script comes after the scripts that it imports.
-const SCRIPTS: [&str; 27] = [
+const SCRIPTS: [&str; 28] = [
     include_str!("../assets/address.js"),
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
@@ -22,6 +22,7 @@ const SCRIPTS: [&str; 27] = [
     include_str!("../assets/legend.js"),
     include_str!("../assets/minimap.js"),
     include_str!("../assets/boxes.js"),
+    include_str!("../assets/painter.js"),
     include_str!("../assets/graph.js"),
     include_str!("../assets/weights.js"),
     include_str!("../assets/why.js"),
