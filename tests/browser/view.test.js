@@ -274,4 +274,5 @@ test("unknown sizes follow the chosen sizes, and sizes that depend on data stay 
   const rows = await page.locator(".pane.unknown tbody tr").allInnerTexts();
   assert.equal(rows.length, 1);
   assert.match(rows[0], /one for each element that is not 0/);
+  assert.match(rows[0], /2 sizes of 2 layers, 1 outputs/);
 });

@@ -33,8 +33,7 @@ export function checkList(model, links) {
 /** Sizes without an upper bound, by origin. */
 export function unknownList(model, links) {
   const isChosen = model.chosen.size > 0;
-  const dims = model.openSizes();
-  const origins = model.data.unknown.origins.filter(({ symbol }) => !isChosen || symbol === undefined || model.isOpen(symbol));
+  const { dims, origins } = model.openOrigins();
   if (dims === 0) return element("p", {}, isChosen ? "Every size is known." : "Every size has an upper bound.");
   const cells = ({ symbol, layer, reason, suggest, ...count }) => [
     element("span", { class: "open" }, model.symbols.has(symbol) ? links.symbol(symbol) : symbol ?? "?"), layer === null ? "" : links.layer(layer),

@@ -262,9 +262,34 @@ export class Model {
 
   /** The number of unbounded or unknown sizes. */
   openSizes() {
-    if (this.chosen.size === 0) return this.data.unknown.dims;
-    const outputs = this.layers.flatMap((layer) => (layer.kind === "constant" ? [] : layer.outputs));
-    return outputs.reduce((sum, { dims }) => sum + (dims ? dims.filter((dim) => this.isOpen(dim)).length : 1), 0);
+    return this.openOrigins().dims;
+  }
+
+  /** The origins of unbounded sizes; once sizes are chosen, the origins of all sizes that are still unknown. */
+  openOrigins() {
+    if (this.chosen.size === 0) return this.data.unknown;
+    const found = new Map();
+    let total = 0;
+    for (const layer of this.layers) {
+      if (layer.kind === "constant") continue;
+      for (const { dims } of layer.outputs) {
+        const open = (dims ?? []).filter((dim) => this.isOpen(dim));
+        total += dims ? open.length : 1;
+        for (const name of open.flatMap((dim) => [...names(this.tree(dim))])) {
+          if (this.valueOf(name) !== null) continue;
+          if (!found.has(name)) found.set(name, { dims: 0, layers: new Set(), outputs: 0 });
+          const origin = found.get(name);
+          origin.dims += 1;
+          origin.layers.add(layer);
+          if (layer.kind === "output" && layer.graph === 0) origin.outputs += 1;
+        }
+      }
+    }
+    const origins = [...found].map(([name, { dims, layers, outputs }]) => {
+      const { layer, reason } = this.symbols.get(name) ?? {};
+      return { symbol: name, layer, reason, dims, layers: layers.size, outputs, suggest: [] };
+    });
+    return { dims: total, origins: origins.sort((a, b) => b.dims - a.dims) };
   }
 
   isOpenOutput(output) {

@@ -80,5 +80,6 @@ export function costs(model) {
 
 function costText(model) {
   const known = costs(model).map(([name, value]) => `${value} ${name}`);
-  return known.length > 0 ? `A run: ${known.join(", ")}` : "Choose sizes to see what a run costs.";
+  if (known.length > 0) return `A run: ${known.join(", ")}`;
+  return model.inputSymbols().every(([name]) => model.chosen.has(name)) ? "What a run costs depends on the data." : "Choose sizes to see what a run costs.";
 }
