@@ -10,9 +10,10 @@ import { Painter } from "./painter.js";
 import { Search } from "./search.js";
 
 const MARGIN = 40;
-/** The width of a graph on paper, its largest height, and the pixels for each of these units. */
+/** The width of a graph on paper, its largest height, the least height of a strip, and the pixels for each of these units. */
 const PAPER = 680;
 const TALLEST = 5400;
+const STRIP = 100;
 const PRINT_RATIO = 3;
 
 const HELP =
@@ -27,6 +28,7 @@ export class GraphView {
     this.canvas = element("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": HELP });
     this.minimap = new Minimap((x, y) => this.moveTo(x, y));
     this.legend = new Legend();
+    this.paper = element("div", { class: "paper" });
     this.live = element("div", { class: "off-screen", "aria-live": "polite" });
     this.search = new Search(model, (layer) => {
       this.reveal(layer);
@@ -42,7 +44,7 @@ export class GraphView {
       button("+", "Zoom in", () => this.zoom(1.3)), button("−", "Zoom out", () => this.zoom(1 / 1.3)),
       button("Fit", "Fit the whole graph", () => this.fit("all")), this.trail, this.legend.element,
     );
-    this.element = element("div", { class: "graph-view" }, bar, element("div", { class: "stage" }, this.canvas, this.minimap.canvas), this.live);
+    this.element = element("div", { class: "graph-view" }, bar, element("div", { class: "stage" }, this.canvas, this.minimap.canvas), this.paper, this.live);
     this.listen();
     model.onChange(() => this.draw());
     this.show(0);
@@ -189,24 +191,27 @@ export class GraphView {
     this.draw();
   }
 
-  /** Paints the whole graph as wide as a page, or goes back to the view. */
+  /** Paints the whole graph for paper, in strips between which a page can break; or removes it again. */
   print(isPrinting) {
-    const { style } = this.canvas;
     this.colours = null;
+    this.paper.replaceChildren();
     if (!isPrinting) {
-      [style.width, style.height] = ["", ""];
-      Object.assign(this, this.beforePrint);
-      this.resize();
+      this.draw();
       return;
     }
-    this.beforePrint = { scale: this.scale, x: this.x, y: this.y, fitted: this.fitted };
     const scale = Math.min(PAPER / Math.max(this.width, 1), TALLEST / Math.max(this.height, 1), 1);
-    const [width, height] = [Math.ceil(this.width * scale), Math.ceil(this.height * scale)];
-    [style.width, style.height] = [`${width}px`, `${height}px`];
-    const ratio = PRINT_RATIO;
-    Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
-    Object.assign(this, { scale, x: 0, y: 0 });
-    this.paint(width, height, ratio);
+    const rows = [...new Set(this.boxes.map(({ y }) => y))].sort((a, b) => a - b);
+    let top = 0;
+    for (const bottom of [...rows, this.height]) {
+      if ((bottom - top) * scale < STRIP && bottom < this.height) continue;
+      const canvas = element("canvas", { "aria-hidden": "true" });
+      const [width, height] = [Math.ceil(this.width * scale), Math.ceil((bottom - top) * scale)];
+      Object.assign(canvas, { width: width * PRINT_RATIO, height: height * PRINT_RATIO });
+      Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+      this.paintOn(canvas, { scale, x: 0, y: -top * scale }, width, height, PRINT_RATIO);
+      this.paper.append(canvas);
+      top = bottom;
+    }
   }
 
   /** Moves the graph by a distance on the screen. */
@@ -404,17 +409,23 @@ export class GraphView {
     return this.colours;
   }
 
-  paint(width = this.canvas.clientWidth, height = this.canvas.clientHeight, ratio = window.devicePixelRatio || 1) {
+  paint() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!width) return;
-    const context = this.canvas.getContext("2d");
+    const sight = this.paintOn(this.canvas, this, width, height, window.devicePixelRatio || 1);
+    const isWhole = sight.left <= 0 && sight.top <= 0 && sight.right >= this.width && sight.bottom >= this.height;
+    this.minimap.canvas.hidden = isWhole;
+    if (!isWhole) this.minimap.paint(this.boxes, this, sight, this.style());
+  }
+
+  /** Paints what a view shows, and returns the part of the graph that is in sight. */
+  paintOn(canvas, { scale, x, y }, width, height, ratio) {
+    const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    context.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.x, ratio * this.y);
-    const sight = {
-      left: -this.x / this.scale, top: -this.y / this.scale,
-      right: (width - this.x) / this.scale, bottom: (height - this.y) / this.scale,
-    };
-    const painter = new Painter(context, this.style(), this.scale, this.model);
+    context.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * x, ratio * y);
+    const sight = { left: -x / scale, top: -y / scale, right: (width - x) / scale, bottom: (height - y) / scale };
+    const painter = new Painter(context, this.style(), scale, this.model);
     const selected = this.byItem.get(this.selected);
     this.ways.forEach((way, index) => {
       const [top, bottom] = [way[0].y, way.at(-1).y].sort((a, b) => a - b);
@@ -425,8 +436,6 @@ export class GraphView {
         && box.x - box.width < sight.right && box.x + box.width > sight.left;
       if (isInSight) painter.box(box, at === selected);
     });
-    const isWhole = sight.left <= 0 && sight.top <= 0 && sight.right >= this.width && sight.bottom >= this.height;
-    this.minimap.canvas.hidden = isWhole;
-    if (!isWhole) this.minimap.paint(this.boxes, this, sight, this.style());
+    return sight;
   }
 }
