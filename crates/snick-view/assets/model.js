@@ -35,6 +35,8 @@ export class Model {
     this.severities = this.worstSeverities();
     this.symbols = new Map(data.symbols.map((symbol) => [unquoted(symbol.name), symbol]));
     this.trees = new Map();
+    /** For each symbol: the symbols that are merged from it directly; null until it is needed. */
+    this.merges = null;
     this.chosen = new Map();
     /** Pairs of input symbols to which the user gives one size. */
     this.ties = [];
@@ -330,12 +332,12 @@ export class Model {
 
   /** A symbol, and the symbols that are merged from it, directly or through each other. */
   mergedFrom(name) {
-    const found = new Set([name]);
-    const contains = (part) => [...names(this.tree(part))].some((other) => found.has(other));
-    for (let size = 0; size < found.size; ) {
-      size = found.size;
-      for (const [other, symbol] of this.symbols) if (symbol.of?.some(contains)) found.add(other);
+    if (!this.merges) {
+      this.merges = new Map([...this.symbols.keys()].map((part) => [part, []]));
+      for (const [other, { of = [] }] of this.symbols) for (const part of of) names(this.tree(part)).forEach((one) => this.merges.get(one)?.push(other));
     }
+    const found = new Set([name]);
+    for (const one of found) this.merges.get(one).forEach((other) => found.add(other));
     return found;
   }
 
