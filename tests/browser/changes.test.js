@@ -86,7 +86,7 @@ test("the page groups changes as the text of diff does", async () => {
   assert.equal(await page.locator(".change-list details[open]").count(), 0);
   await page.locator(".change-list summary").filter({ hasText: "Abs" }).click();
   assert.equal(await page.locator(".change-list .change").count(), 3);
-  await screenshot(page, "changes");
+  await screenshot(page, "grouped-changes");
   await page.locator(".change-list summary").filter({ hasText: "Const" }).click();
   const weight = page.locator(".change-list .change").filter({ hasText: "read by" });
   await weight.getByRole("button", { name: "conv" }).click();

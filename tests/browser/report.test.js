@@ -145,7 +145,7 @@ test("two models are shown with what changed", async () => {
   await tab(page, "Changes");
   assert.match(await page.locator(".pane.changes").innerText(), /axis: -1 → 0/);
   await screenshot(page, "changes");
-  await page.getByRole("button", { name: paths[1].split("/").slice(-2).join("/") }).click();
+  await page.getByRole("button", { name: paths[1].split("/").slice(-2).join("/"), exact: true }).click();
   await tab(page, "Graph");
   await page.getByRole("searchbox", { name: "Search layers by name" }).fill("a");
   await page.keyboard.press("Enter");
