@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { ROOT } from "./browser.js";
 
 const source = readFileSync(join(ROOT, "crates/snick-view/assets/expression.js"), "utf8");
-const { evaluate, parse } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const { evaluate, parse, parts } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 
 const SYMBOLS = { N: 7n, M: -7n, "a b`c": 3n, "max": 2n };
 const value = (text) => evaluate(parse(text), (name) => SYMBOLS[name] ?? null);
@@ -31,4 +31,10 @@ test("sums of many terms are evaluated", () => {
 
 test("what is no expression is refused", () => {
   for (const text of ["", "2*", "(N", "N)", "min()", "N $ 2"]) assert.throws(() => parse(text), SyntaxError, text);
+});
+
+test("a text is divided into names and other parts", () => {
+  assert.deepEqual(parts("max(N,`a b`)+s0.x/2"), [["max(", null], ["N", "N"], [",", null], ["`a b`", "a b"], [")+", null], ["s0.x", "s0.x"], ["/2", null]]);
+  assert.deepEqual(parts("max"), [["max", "max"]]);
+  assert.equal(parts("[:, -s1:]").map(([part]) => part).join(""), "[:, -s1:]");
 });
