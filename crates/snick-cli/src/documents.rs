@@ -1,12 +1,14 @@
 //! Runs verbs on in-memory models, and returns the text and JSON that the command line would print.
 
-use snick::text::Escaped;
+mod run;
+
+pub use run::{Run, RunInputs, arrays_json};
+
 use snick::{Diagnostic, Error, Limits, Located, Model};
 
 use crate::cli::console::Failure;
 use crate::cli::layout::Layout;
 use crate::cli::options::OutputFormat::{Json, Text};
-use crate::cmd::run::on_drawn_inputs;
 use crate::cmd::{canon, cost, diff, infer, why};
 
 /// Number of layers that the text of [`cost()`] lists.
@@ -93,22 +95,6 @@ pub fn canonicalise(
 ) -> Result<Document, DocumentError> {
     let canonical = canon::of_model(model, errors, is_verified, limits)?;
     Ok(Document { json: canonical.as_json(model), text: canonical.as_text(model, false) })
-}
-
-/// The output of `snick run MODEL` for an inferred model, on random inputs of the smallest sizes with which
-/// the model runs. The text starts with notes on the inputs.
-///
-/// # Errors
-/// [`DocumentError::Invalid`] for a layer that fails, including layers that exceed the limit of memory or
-/// fuel.
-pub fn run(model: &Model, limits: Limits) -> Result<Document, DocumentError> {
-    let (notes, report) = on_drawn_inputs(model, limits)?;
-    if !report.errors.is_empty() {
-        let diagnostics = report.errors.iter().map(Diagnostic::from).collect();
-        return Err(Error::Invalid { diagnostics }.into());
-    }
-    let notes: String = notes.iter().map(|note| format!("{}\n", Escaped(note))).collect();
-    Ok(Document { json: report.as_json(), text: notes + &report.as_text() })
 }
 
 /// The reason why there is no document: the model cannot be canonicalised, verified or run.

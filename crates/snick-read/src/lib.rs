@@ -75,8 +75,10 @@ pub struct Read {
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
 /// use snick_ir::Format;
 /// use snick_read::Reader;
+/// use snick_tensor::Storage;
 ///
-/// let read = Reader::new().bytes(Format::Text, text.as_bytes(), None, "relu.snick")?;
+/// let text = Storage::heap(text.as_bytes().to_vec());
+/// let read = Reader::new().bytes(Format::Text, &text, None, "relu.snick")?;
 /// assert_eq!(read.graph.len(), 1);
 /// # Ok::<(), snick_read::ReadError>(())
 /// ```
@@ -211,23 +213,23 @@ impl Reader {
     pub fn bytes(
         &self,
         format: Format,
-        model: &[u8],
-        weights: Option<&[u8]>,
+        model: &Storage,
+        weights: Option<Storage>,
         source: &str,
     ) -> Result<Read, ReadError> {
         if let Some(file) = &self.weights {
             let why = "a model in memory takes its weights as bytes";
             return Err(ReadError::Weights { source_name: source.into(), weights: file.clone(), why });
         }
-        let text_bytes = if is_text(format) { model.len() as u64 } else { 0 };
+        let text_bytes = if is_text(format) { model.bytes().len() as u64 } else { 0 };
         self.watched(text_bytes, |monitor| self.read_bytes(format, model, weights, source, monitor))
     }
 
     fn read_bytes(
         &self,
         format: Format,
-        model: &[u8],
-        weights: Option<&[u8]>,
+        model: &Storage,
+        weights: Option<Storage>,
         source: &str,
         monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
@@ -235,16 +237,13 @@ impl Reader {
             Format::OpenVino => {
                 let weights = weights.map_or_else(
                     || openvino::Weights::absent("the weights"),
-                    |weights| openvino::Weights::from_bytes("the weights", weights.to_vec()),
+                    |weights| openvino::Weights::in_memory("the weights", weights),
                 );
-                self.openvino(model, &weights, source, monitor)
+                self.openvino(model.bytes(), &weights, source, monitor)
             }
-            Format::Text => {
-                let weights = weights.map(|bytes| Storage::heap(bytes.to_vec()));
-                self.text(model, weights.as_ref(), source, monitor)
-            }
-            Format::Onnx => self.onnx(&Storage::heap(model.to_vec()), None, source, monitor),
-            format => self.without_weights(format, model, source, monitor),
+            Format::Text => self.text(model.bytes(), weights.as_ref(), source, monitor),
+            Format::Onnx => self.onnx(model, None, source, monitor),
+            format => self.without_weights(format, model.bytes(), source, monitor),
         }
     }
 

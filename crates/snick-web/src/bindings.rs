@@ -29,6 +29,12 @@ impl Problem {
     pub fn help(&self) -> String {
         self.0.help.clone()
     }
+
+    /// The error of each input, if the problem is about the shapes of inputs.
+    #[wasm_bindgen(getter)]
+    pub fn inputs(&self) -> Vec<String> {
+        self.0.inputs.clone()
+    }
 }
 
 impl From<problem::Problem> for Problem {
@@ -60,6 +66,25 @@ impl Files {
         self.0.push(File { name, bytes });
     }
 
+    /// Starts a file of `bytes` bytes, whose content is added in parts. The whole content is therefore in memory
+    /// only once.
+    pub fn start(&mut self, name: String, bytes: f64) -> Result<(), Problem> {
+        let mut content = Vec::new();
+        if content.try_reserve_exact(bytes as usize).is_err() {
+            let message = format!("{name}: the browser has no memory for {} MB", (bytes / 1e6).round());
+            return Err(problem::Problem::limit(&message).into());
+        }
+        self.0.push(File { name, bytes: content });
+        Ok(())
+    }
+
+    /// Adds the next part of the last file.
+    pub fn append(&mut self, part: &[u8]) {
+        if let Some(file) = self.0.last_mut() {
+            file.bytes.extend_from_slice(part);
+        }
+    }
+
     /// The number of files.
     #[wasm_bindgen(getter)]
     pub fn length(&self) -> usize {
@@ -74,6 +99,34 @@ impl Files {
     /// Takes the bytes of a file out of the list.
     pub fn take(&mut self, at: usize) -> Option<Vec<u8>> {
         self.0.get_mut(at).map(|file| std::mem::take(&mut file.bytes))
+    }
+}
+
+/// See [`session::GivenInputs`].
+#[wasm_bindgen]
+pub struct GivenInputs(session::GivenInputs);
+
+#[wasm_bindgen]
+impl GivenInputs {
+    /// Random inputs of the shapes that are shown.
+    #[wasm_bindgen(constructor)]
+    pub fn new(seed: u64) -> GivenInputs {
+        Self(session::GivenInputs { seed, ..session::GivenInputs::default() })
+    }
+
+    /// Sets the shape of each input; see [`session::GivenInputs::shapes`].
+    pub fn reshape(&mut self, shapes: Vec<String>) {
+        self.0.shapes = shapes;
+    }
+
+    /// Adds files of arrays.
+    pub fn add(&mut self, files: Files) {
+        self.0.files.extend(files.0);
+    }
+
+    /// Gives an array of a file as an input.
+    pub fn give(&mut self, input: usize, file: usize, array: String) {
+        self.0.arrays.push(session::GivenArray { input, file, array });
     }
 }
 
@@ -95,8 +148,13 @@ impl Session {
     }
 
     /// See [`session::Session::reshape`].
-    pub fn reshape(&mut self, spec: &str) -> Result<(), Problem> {
-        Ok(self.0.reshape(spec)?)
+    pub fn reshape(&mut self, shapes: Vec<String>) -> Result<(), Problem> {
+        Ok(self.0.reshape(&shapes)?)
+    }
+
+    /// See [`session::Session::missing_json`].
+    pub fn missing_json(&self) -> String {
+        self.0.missing_json()
     }
 
     /// See [`session::Session::show`].
@@ -130,8 +188,18 @@ impl Session {
     }
 
     /// See [`session::Session::run`].
-    pub fn run(&self) -> Result<String, Problem> {
-        Ok(self.0.run()?)
+    pub fn run(&mut self, inputs: &GivenInputs) -> Result<String, Problem> {
+        Ok(self.0.run(&inputs.0)?)
+    }
+
+    /// See [`session::Session::output`].
+    pub fn output(&self, at: Option<usize>) -> Result<Vec<u8>, Problem> {
+        Ok(self.0.output(at)?)
+    }
+
+    /// See [`session::Session::arrays_json`].
+    pub fn arrays_json(&self, files: &Files, at: usize) -> Result<String, Problem> {
+        Ok(self.0.arrays_json(files.0.get(at).unwrap_or(&File::default()))?)
     }
 
     /// See [`session::Session::save`].

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick::{Error, Format, LoadOptions, Model};
+use snick::{Error, Format, LoadOptions, Model, Storage};
 
 use crate::limits;
 use crate::problem::Problem;
@@ -42,13 +42,19 @@ pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
         0 => return Err(Problem::new(&no_model(&data), WHAT_TO_OPEN)),
         count => return Err(Problem::new(&format!("{count} models at once"), WHAT_TO_OPEN)),
     }
+    // A single model takes the data files without a copy, because no other model needs them.
     let is_alone = found.len() == 1;
     let with_data = |model: File| {
         let format = Format::to_read(Path::new(&model.name))?;
         let data = match format {
-            // A single model takes the data files without a copy, because no other model needs them.
-            Format::OpenVino | Format::Text if is_alone => take_weights(&model, format, &mut data, true),
-            Format::OpenVino | Format::Text => take_weights(&model, format, &mut data.clone(), false),
+            Format::OpenVino | Format::Text => {
+                let at = weights_of(&model, format, &data, is_alone);
+                let weights = at.map(|at| match is_alone {
+                    true => data.swap_remove(at),
+                    false => data[at].clone(),
+                });
+                weights.into_iter().collect()
+            }
             Format::Onnx if is_alone => take_external(&model, std::mem::take(&mut data)),
             Format::Onnx => take_external(&model, data.clone()),
             _ => Vec::new(),
@@ -66,15 +72,17 @@ fn no_model(data: &[File]) -> String {
     }
 }
 
-/// Takes the `.bin` with the name of the model, or the only `.bin` if there is only one model.
-fn take_weights(model: &File, format: Format, data: &mut Vec<File>, is_alone: bool) -> Vec<File> {
-    data.retain(|file| Path::new(&file.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("bin")));
+/// The index of the `.bin` with the name of the model, or of the only `.bin` if there is only one model.
+fn weights_of(model: &File, format: Format, data: &[File], is_alone: bool) -> Option<usize> {
+    let is_weights =
+        |file: &File| Path::new(&file.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("bin"));
     let stem = |path: &Path| path.with_extension("");
-    let named = format
-        .weights_files(Path::new(&model.name))
-        .find_map(|weights| data.iter().position(|file| stem(Path::new(&file.name)) == stem(&weights)));
-    let only = (is_alone && data.len() == 1).then_some(0);
-    named.or(only).map(|at| data.swap_remove(at)).into_iter().collect()
+    let named = format.weights_files(Path::new(&model.name)).find_map(|weights| {
+        data.iter().position(|file| is_weights(file) && stem(Path::new(&file.name)) == stem(&weights))
+    });
+    let mut all = data.iter().enumerate().filter(|(_, file)| is_weights(file)).map(|(at, _)| at);
+    let only = all.next().filter(|_| is_alone && all.next().is_none());
+    named.or(only)
 }
 
 /// The files in the folder of the model, with names relative to this folder.
@@ -93,20 +101,31 @@ impl ModelFiles {
         Path::new(&self.model.name).file_name().map(PathBuf::from).unwrap_or_default()
     }
 
+    /// The name of the model's file, including its folders.
+    pub fn path(&self) -> &str {
+        &self.model.name
+    }
+
+    /// The file name of the weights of a model in OpenVINO IR or text form.
+    pub fn weights_name(&self) -> Option<String> {
+        let weights = self.format.weights_files(Path::new(&self.model.name)).next()?;
+        Some(weights.file_name()?.to_string_lossy().into_owned())
+    }
+
     /// Reads the model within the limits of the page.
     ///
     /// # Errors
-    /// Same as [`snick::load_bytes`].
+    /// Same as [`snick::load_storage`].
     pub fn load(self) -> Result<Model, Error> {
         let name = self.name();
         let options = LoadOptions::new().limits(limits::of_model()).name(name.to_string_lossy());
         if self.format == Format::Onnx {
             let options =
                 self.data.into_iter().fold(options, |options, file| options.external(file.name, file.bytes));
-            return snick::load_bytes(self.format, self.model.bytes, None, &options);
+            return snick::load_storage(self.format, &Storage::heap(self.model.bytes), None, &options);
         }
-        let weights = self.data.first().map(|file| file.bytes.as_slice());
-        snick::load_bytes(self.format, self.model.bytes, weights, &options)
+        let weights = self.data.into_iter().next().map(|file| Storage::heap(file.bytes));
+        snick::load_storage(self.format, &Storage::heap(self.model.bytes), weights, &options)
     }
 }
 

@@ -14,12 +14,15 @@ pub struct Problem {
     pub message: String,
     /// The remedy; empty if the message includes it.
     pub help: String,
+    /// The error of each input, if the problem is about the shapes of inputs. Inputs without an error have an
+    /// empty text.
+    pub inputs: Vec<String>,
 }
 
 impl Problem {
     /// Creates a problem with a remedy.
     pub fn new(message: &str, help: impl Into<String>) -> Self {
-        Self { message: Escaped(message).to_string(), help: help.into() }
+        Self { message: Escaped(message).to_string(), help: help.into(), inputs: Vec::new() }
     }
 
     /// Creates the problem to report when a limit of the page is reached.
@@ -35,9 +38,7 @@ impl From<Error> for Problem {
             Code::Limit => LIMIT_HELP,
             Code::CannotExpress => "Another format may be able to say it.",
             Code::WrongName => "The tab Table lists the names.",
-            Code::WrongShape => {
-                "A shape is written as image[N,3,H=32..64,64]; several are separated by commas."
-            }
+            Code::WrongShape => "A shape is written as [N,3,H=32..64,64]: numbers, names, ranges or ?.",
             _ => "",
         };
         Self::new(&error.with_causes(), help)

@@ -97,7 +97,7 @@ pub use files::{OutputFiles, Sink, WrittenFile, write_file};
 pub use inference::{InferOptions, Inference};
 pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
-pub use load::{LoadOptions, load, load_bytes, load_with, model_of_folder, parse};
+pub use load::{LoadOptions, load, load_bytes, load_storage, load_with, model_of_folder, parse};
 pub use model::Model;
 #[cfg(feature = "ops-toml")]
 pub use ops_file::{load_ops, parse_ops};

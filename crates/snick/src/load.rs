@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use snick_ir::{Format, Limits, Progress, Registry, Watch};
 use snick_read::{ReadError, Reader};
+use snick_tensor::Storage;
 
 use crate::{Error, Model};
 
@@ -148,9 +149,33 @@ pub fn load_bytes(
     weights: Option<&[u8]>,
     options: &LoadOptions,
 ) -> Result<Model, Error> {
+    let shared = |bytes: &[u8]| Storage::heap(bytes.to_vec());
+    load_storage(format, &shared(model.as_ref()), weights.map(shared), options)
+}
+
+/// Like [`load_bytes`], but does not copy the bytes. Constants are views of them where possible.
+///
+/// ```
+/// use snick::{Format, LoadOptions, Storage};
+///
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
+/// let text = Storage::heap(text.as_bytes().to_vec());
+/// let model = snick::load_storage(Format::Text, &text, None, &LoadOptions::new())?;
+/// assert_eq!(model.graph().len(), 1);
+/// # Ok::<(), snick::Error>(())
+/// ```
+///
+/// # Errors
+/// Same as [`load_with`].
+pub fn load_storage(
+    format: Format,
+    model: &Storage,
+    weights: Option<Storage>,
+    options: &LoadOptions,
+) -> Result<Model, Error> {
     let unnamed = if format == Format::Text { TEXT } else { "<bytes>" };
     let source = options.name.as_deref().unwrap_or(unnamed);
-    let read = options.reader().bytes(format, model.as_ref(), weights, source)?;
+    let read = options.reader().bytes(format, model, weights, source)?;
     options.check(read.into())
 }
 

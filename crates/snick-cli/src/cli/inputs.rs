@@ -100,8 +100,7 @@ impl InputOptions {
             arrays.retain(|_| {
                 places.next().is_none_or(|i| inputs[i].is_none() || !inputs[i + 1..].contains(&inputs[i]))
             });
-            let fitted = arrays.iter().map(|(name, array)| (name.as_str(), fit_input(graph, name, array)));
-            steps.push(by_parameter(graph, fitted).map_err(Failure::usage)?);
+            steps.push(in_order(graph, &arrays)?);
         }
         Ok(GivenInputs { steps, seed: self.seed })
     }
@@ -123,7 +122,7 @@ impl InputOptions {
 }
 
 /// Checks the element type and shape in the header of an array against the declaration of the input.
-fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failure> {
+pub fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failure> {
     let node = graph.node(id);
     let (Op::Parameter(parameter), Some(out)) = (node.op(), node.outs().first()) else { return Ok(()) };
     let (stored, expected) = (header.element_type, parameter.element_type);
@@ -155,6 +154,19 @@ pub struct GivenInputs {
 }
 
 impl GivenInputs {
+    /// Named inputs for a single step.
+    ///
+    /// # Errors
+    /// An array is not an input, has a wrong element type, or is given twice for one input.
+    pub fn single_step(graph: &Graph, arrays: &[(String, Tensor)], seed: u64) -> Result<Self, Failure> {
+        Ok(Self { steps: vec![in_order(graph, arrays)?], seed })
+    }
+
+    /// Whether an input of the first step is random, in the order of the Parameters.
+    pub fn are_random(&self) -> impl Iterator<Item = bool> {
+        self.steps.first().into_iter().flatten().map(Option::is_none)
+    }
+
     /// The inputs of each step, completed with random inputs. Every `round` draws different ones from the
     /// same seed.
     ///
@@ -181,8 +193,9 @@ impl GivenInputs {
 
     /// A note on each random input of the first step.
     pub fn drawn(&self, graph: &Graph, inputs: &[Vec<Tensor>]) -> Vec<String> {
-        let (Some(given), Some(inputs)) = (self.steps.first(), inputs.first()) else { return Vec::new() };
-        let drawn = graph.parameters().zip(given).zip(inputs).filter(|((_, given), _)| given.is_none());
+        let Some(inputs) = inputs.first() else { return Vec::new() };
+        let drawn = graph.parameters().zip(self.are_random()).zip(inputs);
+        let drawn = drawn.filter(|((_, is_random), _)| *is_random);
         let note = |((id, _), tensor): ((NodeId, _), &Tensor)| {
             let (name, element_type) = (graph.node(id).name(), tensor.element_type());
             let dims = Listed(tensor.dims());
@@ -190,6 +203,12 @@ impl GivenInputs {
         };
         drawn.map(note).collect()
     }
+}
+
+/// The arrays by Parameter.
+fn in_order(graph: &Graph, arrays: &[(String, Tensor)]) -> Result<Vec<Option<Tensor>>, Failure> {
+    let fitted = arrays.iter().map(|(name, array)| (name.as_str(), fit_input(graph, name, array)));
+    by_parameter(graph, fitted).map_err(Failure::usage)
 }
 
 /// Reinterprets an array as the element type of the input if numpy does not have this type.

@@ -12,7 +12,7 @@ mod npy;
 pub use npy::Header;
 
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use snick::WrittenFile;
@@ -80,12 +80,23 @@ pub fn read_npy<E: From<UnreadableFile>>(
     memory: usize,
     check: impl FnOnce(&Header) -> Result<(), E>,
 ) -> Result<Tensor, E> {
-    let wrong = |error| UnreadableFile::new(path, "", error);
-    let file = File::open(path).map_err(|error| wrong(error.into()))?;
-    let metadata = file.metadata().map_err(|error| wrong(error.into()))?;
+    let wrong = |error: std::io::Error| UnreadableFile::new(path, "", error);
+    let file = File::open(path).map_err(wrong)?;
+    let metadata = file.metadata().map_err(wrong)?;
     // The length of a pipe is unknown.
     let len = if metadata.is_file() { metadata.len() } else { u64::MAX };
-    let mut source = BufReader::new(file);
+    read_npy_from(path, BufReader::new(file), len, memory, check)
+}
+
+/// Like [`read_npy`], but reads `len` bytes from `source`. `path` is the name of the file in messages.
+fn read_npy_from<E: From<UnreadableFile>>(
+    path: &Path,
+    mut source: impl Read,
+    len: u64,
+    memory: usize,
+    check: impl FnOnce(&Header) -> Result<(), E>,
+) -> Result<Tensor, E> {
+    let wrong = |error| UnreadableFile::new(path, "", error);
     let header = Header::read(&mut source).map_err(wrong)?;
     check(&header)?;
     let tensor = within(memory, &header).and_then(|_| header.elements(&mut source, len));
@@ -107,23 +118,39 @@ pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<WrittenFile, snick::Err
     })
 }
 
+/// The bytes of an `.npy` file.
+pub fn npy_bytes(tensor: &Tensor) -> Vec<u8> {
+    let (header, elements) = npy::parts(tensor);
+    [&header, &*elements].concat()
+}
+
 /// Reads the arrays of an `.npz` file for which `is_wanted` returns true, in file order. Fails if `check`
 /// rejects a header. The arrays may take `memory` bytes in total.
 pub fn read<E: From<UnreadableFile>>(
     path: &Path,
     memory: usize,
-    mut is_wanted: impl FnMut(&str) -> Result<bool, E>,
-    check: impl Fn(&str, &Header) -> Result<(), E>,
+    is_wanted: impl FnMut(&str) -> Result<bool, E>,
+    check: impl FnMut(&str, &Header) -> Result<(), E>,
 ) -> Result<Vec<(String, Tensor)>, E> {
     let file = File::open(path).map_err(|error| UnreadableFile::new(path, "", error))?;
+    read_from(path, BufReader::new(file), memory, is_wanted, check)
+}
+
+/// Like [`read`], but reads from `source`. `path` is the name of the file in messages.
+fn read_from<E: From<UnreadableFile>>(
+    path: &Path,
+    source: impl Read + Seek,
+    memory: usize,
+    mut is_wanted: impl FnMut(&str) -> Result<bool, E>,
+    mut check: impl FnMut(&str, &Header) -> Result<(), E>,
+) -> Result<Vec<(String, Tensor)>, E> {
     let wrong = |error: ZipError| UnreadableFile::new(path, "", error);
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(wrong)?;
+    let mut archive = ZipArchive::new(source).map_err(wrong)?;
     let mut arrays = Vec::new();
     let mut free = memory;
     for i in 0..archive.len() {
         let mut entry = archive.by_index(i).map_err(wrong)?;
-        let name = entry.name();
-        let name = name.strip_suffix(".npy").unwrap_or(name).to_string();
+        let name = array_name(entry.name()).to_string();
         if !is_wanted(&name)? {
             continue;
         }
@@ -138,26 +165,94 @@ pub fn read<E: From<UnreadableFile>>(
     Ok(arrays)
 }
 
+/// The content of an `.npz` file or of an `.npy` file.
+#[derive(Copy, Clone)]
+pub struct ArrayBytes<'f> {
+    /// The name of the file in messages.
+    pub path: &'f Path,
+    /// The content.
+    pub bytes: &'f [u8],
+}
+
+impl ArrayBytes<'_> {
+    fn is_archive(self) -> bool {
+        self.bytes.starts_with(b"PK")
+    }
+
+    /// The names and headers of the arrays. The array of an `.npy` file has no name.
+    pub fn headers(mut self) -> Result<Vec<(String, Header)>, UnreadableFile> {
+        let wrong = |error: NpzError| UnreadableFile::new(self.path, "", error);
+        if !self.is_archive() {
+            return Ok(vec![(String::new(), Header::read(&mut self.bytes).map_err(wrong)?)]);
+        }
+        let mut archive = ZipArchive::new(Cursor::new(self.bytes)).map_err(|error| wrong(error.into()))?;
+        let mut headers = Vec::new();
+        for i in 0..archive.len() {
+            let mut entry = archive.by_index(i).map_err(|error| wrong(error.into()))?;
+            let name = array_name(entry.name()).to_string();
+            let header = Header::read(&mut entry);
+            headers
+                .push((name.clone(), header.map_err(|error| UnreadableFile::new(self.path, &name, error))?));
+        }
+        Ok(headers)
+    }
+
+    /// Reads one array, of at most `memory` bytes. Fails if `check` rejects the header. Returns `None` if
+    /// there is no array with this name.
+    pub fn array<E: From<UnreadableFile>>(
+        self,
+        name: &str,
+        memory: usize,
+        mut check: impl FnMut(&Header) -> Result<(), E>,
+    ) -> Result<Option<Tensor>, E> {
+        if !self.is_archive() {
+            let len = self.bytes.len() as u64;
+            return read_npy_from(self.path, self.bytes, len, memory, check).map(Some);
+        }
+        let is_wanted = |found: &str| Ok(found == name);
+        let arrays =
+            read_from(self.path, Cursor::new(self.bytes), memory, is_wanted, |_, header| check(header))?;
+        Ok(arrays.into_iter().next().map(|(_, array)| array))
+    }
+}
+
+/// The name of the array in a member of an archive.
+fn array_name(member: &str) -> &str {
+    member.strip_suffix(".npy").unwrap_or(member)
+}
+
 /// Writes arrays by name, without compression. Names must be unique.
 pub fn write<'a>(
     path: &Path,
     arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<WrittenFile, snick::Error> {
-    WrittenFile::write(path, |file| {
-        let mut archive = ZipWriter::new(file);
-        for (name, tensor) in arrays {
-            let (header, elements) = npy::parts(tensor);
-            let len = header.len().saturating_add(elements.len());
-            let options = SimpleFileOptions::default()
-                .compression_method(CompressionMethod::Stored)
-                .large_file(len >= u32::MAX as usize);
-            archive.start_file(format!("{name}.npy"), options)?;
-            archive.write_all(&header)?;
-            archive.write_all(&elements)?;
-        }
-        archive.finish()?;
-        Ok(())
-    })
+    WrittenFile::write(path, |file| write_to(file, arrays))
+}
+
+/// The bytes of the file that [`write`] writes.
+pub fn npz_bytes<'a>(arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> std::io::Result<Vec<u8>> {
+    let mut file = Cursor::new(Vec::new());
+    write_to(&mut file, arrays)?;
+    Ok(file.into_inner())
+}
+
+fn write_to<'a>(
+    file: impl Write + Seek,
+    arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+) -> std::io::Result<()> {
+    let mut archive = ZipWriter::new(file);
+    for (name, tensor) in arrays {
+        let (header, elements) = npy::parts(tensor);
+        let len = header.len().saturating_add(elements.len());
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .large_file(len >= u32::MAX as usize);
+        archive.start_file(format!("{name}.npy"), options)?;
+        archive.write_all(&header)?;
+        archive.write_all(&elements)?;
+    }
+    archive.finish()?;
+    Ok(())
 }
 
 /// Reinterprets a stored array as `element_type` if numpy does not have this type. Otherwise, the array must

@@ -78,7 +78,8 @@ fn nodes_of_other_domains_are_registered_ops() {
     let mut registry = Registry::builtin();
     let rule = ShapeRule::new().attribute("by", 2).input("N,W").unwrap().output("N,W+by", None).unwrap();
     registry.register_shapes("my.ops", "FancyPad", rule);
-    let mut read = Reader::new().ops(&registry).bytes(Format::Onnx, &bytes, None, "m.onnx").unwrap();
+    let mut read =
+        Reader::new().ops(&registry).bytes(Format::Onnx, &Storage::heap(bytes), None, "m.onnx").unwrap();
     assert_eq!((read.errors.len(), read.notes.len()), (0, 0));
     assert_eq!(snick_ir::infer(&mut read.graph), []);
     let result = read.graph.results().next().unwrap();
@@ -437,7 +438,7 @@ fn inputs_with_a_default_value_are_constants_unless_they_are_kept() {
         let bytes = onnx::encode(&with_default(ir_version));
         Reader::new()
             .optional_inputs(kept.iter().copied())
-            .bytes(Format::Onnx, &bytes, None, "m.onnx")
+            .bytes(Format::Onnx, &Storage::heap(bytes), None, "m.onnx")
             .unwrap()
     };
     let inputs = |read: &Read| -> Vec<String> {

@@ -11,6 +11,8 @@ pub(super) fn note(layers: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use snick_tensor::Storage;
+
     use crate::openvino::{Weights, read};
 
     #[test]
@@ -28,7 +30,7 @@ mod tests {
             layer(0, "a"),
             layer(1, "b")
         );
-        let read = read(&text, &Weights::from_bytes("w.bin", Vec::new()), "n.xml").unwrap();
+        let read = read(&text, &Weights::in_memory("w.bin", Storage::heap(Vec::new())), "n.xml").unwrap();
         assert!(read.errors.is_empty(), "{:?}", read.errors);
         assert_eq!(read.notes.len(), 1, "{:?}", read.notes);
         assert!(read.notes[0].ends_with("(2 layers)"), "{:?}", read.notes);

@@ -215,6 +215,8 @@ pub(super) fn port_ids(ids: &[u32], first: u32) -> Option<PortIds> {
 
 #[cfg(test)]
 mod tests {
+    use snick_tensor::Storage;
+
     use super::split_names;
     use crate::openvino::{Weights, read};
 
@@ -225,7 +227,7 @@ mod tests {
                 "<net name=\"n\" version=\"11\"><layers><layer id=\"0\" name=\"x\" type=\"Parameter\" \
                  version=\"opset1\">{data}</layer></layers></net>"
             );
-            let read = read(&text, &Weights::from_bytes("w.bin", Vec::new()), "n.xml");
+            let read = read(&text, &Weights::in_memory("w.bin", Storage::heap(Vec::new())), "n.xml");
             let message = read.err().map(|error| error.to_string()).unwrap_or_default();
             assert!(message.contains("a second <data> element"), "{data}: {message}");
         }

@@ -34,6 +34,8 @@ impl Truncated {
 
 #[cfg(test)]
 mod tests {
+    use snick_tensor::Storage;
+
     use crate::openvino::{Weights, read};
 
     /// The errors for constants of 8 bytes at these offsets of a file of 20 bytes.
@@ -46,7 +48,7 @@ mod tests {
         };
         let layers: String = offsets.iter().enumerate().map(layer).collect();
         let text = format!("<net name=\"n\" version=\"11\"><layers>{layers}</layers></net>");
-        let read = read(&text, &Weights::from_bytes("w.bin", vec![0; 20]), "n.xml").unwrap();
+        let read = read(&text, &Weights::in_memory("w.bin", Storage::heap(vec![0; 20])), "n.xml").unwrap();
         read.errors.iter().map(|error| error.error.to_string()).collect()
     }
 

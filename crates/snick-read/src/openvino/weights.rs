@@ -43,8 +43,8 @@ impl Weights {
     }
 
     /// Weights in memory. `name` is their name in messages.
-    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
-        Self { path: name.into(), storage: Some(Storage::heap(bytes)), missed: false.into() }
+    pub fn in_memory(name: &str, bytes: Storage) -> Self {
+        Self { path: name.into(), storage: Some(bytes), missed: false.into() }
     }
 
     /// The file, if it does not exist and a constant needed it.

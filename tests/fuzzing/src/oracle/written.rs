@@ -4,7 +4,7 @@ use snick::FeatureLevel;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Format, Graph, Located, Op, OpError, Value};
 use snick_read::Reader;
-use snick_tensor::{ElementType, TensorError};
+use snick_tensor::{ElementType, Storage, TensorError};
 
 use super::compare::Tolerance;
 use super::run::{Runs, rounds};
@@ -22,13 +22,13 @@ pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Fi
     if let Ok(files) = snick_emit::openvino::openvino(graph, Default::default()) {
         let model = Written {
             format: Format::OpenVino,
-            model: files.xml.as_bytes(),
-            weights: Some(&files.bin.to_bytes()),
+            model: shared(files.xml.as_bytes()),
+            weights: Some(shared(&files.bin.to_bytes())),
         };
         model.check(graph, is_valid, runs, Tolerance::Exact)?;
     }
     if let Ok(files) = snick_emit::onnx::onnx(graph, "data") {
-        let model = Written { format: Format::Onnx, model: &files.model.to_bytes(), weights: None };
+        let model = Written { format: Format::Onnx, model: shared(&files.model.to_bytes()), weights: None };
         let does_round = rounds(graph) || has_bodies(graph);
         let how = if does_round { Tolerance::Rounding } else { Tolerance::Exact };
         model.check(graph, is_valid && searches_in_order(graph), runs, how)?;
@@ -37,13 +37,17 @@ pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Fi
 }
 
 /// A file that was written.
-struct Written<'f> {
+struct Written {
     format: Format,
-    model: &'f [u8],
-    weights: Option<&'f [u8]>,
+    model: Storage,
+    weights: Option<Storage>,
 }
 
-impl Written<'_> {
+fn shared(bytes: &[u8]) -> Storage {
+    Storage::heap(bytes.to_vec())
+}
+
+impl Written {
     fn oracle(&self) -> &'static str {
         match self.format {
             Format::OpenVino => "written as OpenVINO IR",
@@ -53,7 +57,7 @@ impl Written<'_> {
 
     fn check(&self, graph: &Graph, is_valid: bool, runs: &Runs, how: Tolerance) -> Result<(), Finding> {
         let finding = |detail: String| Err(Finding::of(self.oracle(), detail, graph));
-        let read = match Reader::new().bytes(self.format, self.model, self.weights, "written") {
+        let read = match Reader::new().bytes(self.format, &self.model, self.weights.clone(), "written") {
             Ok(read) => read,
             Err(error) => return finding(error.to_string()),
         };

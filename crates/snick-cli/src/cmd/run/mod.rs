@@ -16,13 +16,13 @@ use snick_run::Session;
 use snick_tensor::Tensor;
 
 use self::recorded::{compare_recorded, read_recorded};
-use self::report::RunReport;
+pub use self::report::RunReport;
 use self::steps::{StepOptions, run_steps};
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::help;
 use crate::cli::inner_values::{InnerValues, dump_file, first_difference, layer_names};
-use crate::cli::inputs::InputOptions;
+use crate::cli::inputs::{GivenInputs, InputOptions};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::overwrite::OverwriteOptions;
@@ -140,7 +140,7 @@ fn is_npy(path: &Path) -> bool {
 }
 
 fn write_outputs(path: &Path, report: &RunReport, console: &Console) -> Result<(), Failure> {
-    let mut outputs = report.outputs.iter().map(|output| (output.key.as_str(), &output.value));
+    let mut outputs = report.arrays();
     let written = match is_npy(path) {
         true => outputs.next().map(|(_, value)| npz::write_npy(path, value)).transpose()?,
         false => Some(npz::write(path, outputs)?),
@@ -168,22 +168,15 @@ fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
     }
 }
 
-/// Runs an inferred model once on random inputs, like the command line. Returns notes on the inputs, and the
-/// results.
-pub fn on_drawn_inputs(model: &Model, limits: Limits) -> Result<(Vec<String>, RunReport), Failure> {
-    let (console, options) = (Console::silent(limits), InputOptions::default());
+/// Runs an inferred model once, like the command line. Returns the inputs and the results.
+pub fn once(model: &Model, given: &GivenInputs, limits: Limits) -> Result<(Vec<Tensor>, RunReport), Failure> {
+    let console = Console::silent(limits);
     let session = Session::new(model.share_graph()).map_err(Failure::layer)?;
-    let steps = StepOptions {
-        inputs: &options,
-        load_state: None,
-        keep_going: false,
-        check_facts: false,
-        profile: false,
-    };
+    let steps =
+        StepOptions { given, load_state: None, keep_going: false, check_facts: false, profile: false };
     let mut report = RunReport::default();
     let inputs = run_steps(&session, steps, &console, &mut InnerValues::default(), &mut report)?;
-    let notes = options.read(model.graph(), console.memory())?.drawn(model.graph(), &inputs);
-    Ok((notes, report))
+    Ok((inputs.into_iter().next().unwrap_or_default(), report))
 }
 
 /// Runs all steps and compares the outputs. Also returns the inputs of each step.
@@ -225,8 +218,9 @@ fn execute(
             return Ok(Vec::new());
         }
     };
+    let given = options.inputs.read(graph, console.memory())?;
     let steps = StepOptions {
-        inputs: &options.inputs,
+        given: &given,
         load_state: options.load_state.as_deref(),
         keep_going: options.keep_going,
         check_facts: options.check_facts,

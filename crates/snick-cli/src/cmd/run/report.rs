@@ -51,6 +51,16 @@ impl RunReport {
         self.compared.iter().any(|(_, comparison)| !comparison.is_within())
     }
 
+    /// The outputs of all steps, each under the name to show.
+    pub fn shown(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.outputs.iter().filter_map(|output| Some((output.shown.as_deref()?, &output.value)))
+    }
+
+    /// The outputs of all steps, once for each of their names.
+    pub fn arrays(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.outputs.iter().map(|output| (output.key.as_str(), &output.value))
+    }
+
     fn summary<'t>(&self, value: &'t Tensor) -> Summary<'t> {
         let summary = Summary::of(value);
         if self.lists_elements { summary.with_elements() } else { summary }
@@ -59,8 +69,7 @@ impl RunReport {
     pub fn as_text(&self) -> String {
         let mut text = String::new();
         if self.compared.is_empty() {
-            for RunOutput { shown, value, .. } in &self.outputs {
-                let Some(name) = shown else { continue };
+            for (name, value) in self.shown() {
                 let _ = writeln!(text, "{}: {}", Escaped(name), self.summary(value));
             }
         }

@@ -11,7 +11,7 @@ use super::profile::Profile;
 use super::report::{RunOutput, RunReport, step_key};
 use crate::cli::console::{Console, Failure};
 use crate::cli::inner_values::InnerValues;
-use crate::cli::inputs::InputOptions;
+use crate::cli::inputs::GivenInputs;
 use crate::cli::progress::ProgressBar;
 use crate::cli::search::Search;
 use crate::npz;
@@ -19,7 +19,7 @@ use crate::npz;
 /// What to run, and how.
 #[derive(Copy, Clone)]
 pub(super) struct StepOptions<'o> {
-    pub(super) inputs: &'o InputOptions,
+    pub(super) given: &'o GivenInputs,
     /// The file with the initial values of variables.
     pub(super) load_state: Option<&'o Path>,
     pub(super) keep_going: bool,
@@ -44,7 +44,7 @@ pub(super) fn run_steps(
     report: &mut RunReport,
 ) -> Result<Vec<Vec<Tensor>>, Failure> {
     let graph = session.graph();
-    let given = options.inputs.read(graph, console.memory())?;
+    let given = options.given;
     let attempt = |inputs: Vec<Vec<Tensor>>| -> Result<Attempt, Failure> {
         let mut taken = InnerValues::default();
         taken.request_as(inner);

@@ -55,6 +55,7 @@ fn a_model_in_memory_has_the_external_data_that_it_is_given() {
         ..vector("s", &[])
     };
     let bytes = onnx::encode(&model(vec![node("Slice", &["x", "s", "s"], &["y"])], vec![constant]));
+    let bytes = Storage::heap(bytes);
     let read = |reader: Reader| reader.bytes(Format::Onnx, &bytes, None, "m").unwrap();
     let given = read(Reader::new().external("part.data", vec![0; 8]));
     assert_eq!((given.errors.len(), given.missing.len()), (0, 0));
