@@ -1,78 +1,13 @@
-// The page of `crates/snick-web` in a real browser. `SNICK_SITE` is its build folder.
+// The page of `crates/snick-web` in a real browser.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { basename, join } from "node:path";
-import { after, before, test } from "node:test";
-import { launch, model, painted, ROOT, screenshot, showSizes, tab, table, watched } from "./browser.js";
-import { serve } from "./server.js";
+import { join } from "node:path";
+import { test } from "node:test";
+import { model, ROOT, screenshot, showSizes, tab, table } from "./browser.js";
+import { downloads, drop, file, graph, shows, text, useSite, visit } from "./site.js";
 
-const SITE = process.env.SNICK_SITE;
-
-let browser;
-let server;
-before(async () => {
-  assert.ok(SITE, "SNICK_SITE names no folder: build it with crates/snick-web/build");
-  [browser, server] = await Promise.all([launch(), serve(SITE)]);
-});
-after(() => Promise.all([browser.close(), server.stop()]));
-
-async function visit(query = "", options = {}) {
-  const page = await watched(browser, (url) => url.startsWith(server.address) || url.startsWith("blob:"), options);
-  await page.addInitScript(() => {
-    Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } });
-  });
-  await page.goto(server.address + query);
-  await page.locator("#loading").waitFor({ state: "hidden" });
-  return page;
-}
-
-/** Waits until the viewer shows a file or graph of this name. */
-async function shows(page, title) {
-  await page.locator("#viewer .title", { hasText: title }).waitFor();
-  await painted(page);
-}
-
-function file(path) {
-  return { name: basename(path), bytes: readFileSync(path).toString("base64") };
-}
-
-function text(name, content) {
-  return { name, bytes: Buffer.from(content).toString("base64") };
-}
-
-/** Drops files on the page like a file manager. */
-async function drop(page, ...files) {
-  const transfer = await page.evaluateHandle(async (files) => {
-    const transfer = new DataTransfer();
-    for (const { name, bytes } of files) {
-      const content = Uint8Array.from(atob(bytes), (character) => character.charCodeAt(0));
-      transfer.items.add(new File([content], name));
-    }
-    return transfer;
-  }, files);
-  await page.dispatchEvent("body", "dragenter", { dataTransfer: transfer });
-  await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
-}
-
-/** Clicks and returns the downloaded files. */
-async function downloads(page, count, click) {
-  const found = [];
-  const all = new Promise((done) => {
-    page.on("download", async (download) => {
-      found.push([download.suggestedFilename(), readFileSync(await download.path())]);
-      if (found.length === count) done();
-    });
-  });
-  await click();
-  await all;
-  page.removeAllListeners("download");
-  return new Map(found);
-}
-
-function graph(layers) {
-  return `snick 1\ngraph "g" {\n  %x = Parameter-1 {element_type: f32, shape: "N,8"}\n  ${layers.join("\n  ")}\n}\n`;
-}
+useSite();
 
 test("the example opens with one click, and a slider changes its shapes", async () => {
   const page = await visit();
@@ -100,7 +35,7 @@ test("a dropped model is inferred with shapes, made canonical, run and explained
   await drop(page, file(model("focus_cnn")), file(join(ROOT, "models/focus_cnn/model.bin")));
   await shows(page, "focus_cnn");
   await page.getByRole("button", { name: "Shapes…" }).click();
-  await page.getByLabel(/Shapes to infer with/).fill("image[N,3,H=32..64,64]");
+  await page.getByRole("textbox", { name: /^image/ }).fill("[N,3,H=32..64,64]");
   await screenshot(page, "page-shapes");
   await page.keyboard.press("Enter");
   await page.getByRole("textbox", { name: "Size of N" }).waitFor();
@@ -110,9 +45,9 @@ test("a dropped model is inferred with shapes, made canonical, run and explained
   await page.locator("#what", { hasText: "none remain" }).waitFor();
   const canonical = await table(page);
   assert.ok(canonical.some(([, op]) => op === "slice") && !canonical.some(([, op]) => op === "StridedSlice"));
-  await page.getByRole("button", { name: "Run" }).click();
-  await page.locator("#text", { hasText: "scores: f32[" }).waitFor();
-  await screenshot(page, "page-run");
+  await page.getByRole("button", { name: "Run…" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("rowheader", { name: "scores" }).waitFor();
   await page.getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "Why…" }).click();
   await page.getByLabel(/A layer, or/).fill("focus:0:2");
@@ -204,7 +139,10 @@ test("work that takes long can be stopped", async () => {
     .replace("N,8", "12000,12000").replace("8,8", "12000,12000").replace("%y = Result-1(%x)", "%m = MatMul-1(%x, %c) {transpose_a: false, transpose_b: false}\n  %y = Result-1(%m)");
   await drop(page, text("wide.snick", wide));
   await shows(page, "g");
-  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("button", { name: "Run…" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator("#since", { hasText: "for 2 s" }).waitFor();
+  await screenshot(page, "page-working");
   await page.getByRole("button", { name: "Stop" }).click();
   await page.locator("#what", { hasText: "stopped" }).waitFor();
   await page.getByRole("button", { name: "Canonical" }).click();
@@ -222,8 +160,9 @@ test("names of a model are text", async () => {
   await page.locator("#viewer h1").waitFor();
   assert.equal(await page.locator("#viewer h1").innerText(), "hostile.snick");
   assert.equal(await page.locator("#viewer .graph-name").innerText(), escaped);
-  await page.getByRole("button", { name: "Run" }).click();
-  await page.locator("#answer").waitFor();
+  await page.getByRole("button", { name: "Run…" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator("#outputs").waitFor();
   await page.keyboard.press("Escape");
   await drop(page, text(`${hostile}.snick`, "snick 2"));
   await page.locator("#message.problem").waitFor();

@@ -20,7 +20,8 @@ const MOST_SYMBOLS = 100;
 /**
  * Shows data of the schema `snick.view/1` in an element, replacing its content. Returns `{ model, show(layer), unmount() }`;
  * a page that later shows other data unmounts first. With `hasAddress`, the part of the page's address after `#` says what
- * is shown.
+ * is shown. For pages that show a model again, the result also has `models`, `position()`, which is what the reader has
+ * chosen as the fields of an address, and `restore(position)`.
  */
 export function mount(place, data, { hasAddress = false } = {}) {
   if (data.schema !== "snick.view/1") throw new TypeError(`the viewer shows snick.view/1, not ${data.schema}`);
@@ -50,15 +51,15 @@ export function mount(place, data, { hasAddress = false } = {}) {
     const focused = layer ? view(side).graph.canvas : view(side).element.querySelector("[aria-pressed=true]");
     focused.focus();
   }
-  function read() {
-    const wanted = readAddress(location.hash);
+  function restore(position) {
     isWritten = false;
-    choose(wanted.model === "2" && diff ? 1 : 0).restore(wanted);
-    isWritten = true;
+    choose(position.model === "2" && diff ? 1 : 0).restore(position);
+    isWritten = hasAddress;
   }
   place.classList.add("snick-viewer");
   const first = choose(0);
   if (hasAddress) {
+    const read = () => restore(readAddress(location.hash));
     read();
     addEventListener("hashchange", read, { signal: mounted.signal });
   }
@@ -73,7 +74,8 @@ export function mount(place, data, { hasAddress = false } = {}) {
     mounted.abort();
     place.replaceChildren();
   };
-  return { model: models[0], show: (layer) => first.go(layer), unmount };
+  const position = () => view(shown).address();
+  return { model: models[0], models, show: (layer) => first.go(layer), position, restore, unmount };
 }
 
 class View {

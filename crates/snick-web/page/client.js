@@ -3,7 +3,7 @@
 /** Timeout of a request in milliseconds. */
 const MOST_TIME = 120_000;
 
-const STOPPED = { message: "stopped", help: "" };
+const STOPPED = { message: "stopped", help: "", isStopped: true };
 const TOO_LONG = {
   message: `this took longer than ${MOST_TIME / 1000} s, and was stopped`,
   help: "The command line has no such limit: snick report MODEL -o report.html",
@@ -12,6 +12,12 @@ const TOO_LONG = {
 export class Client {
   #worker = null;
   #end = null;
+  #onProgress;
+
+  /** Calls `onProgress` with what the worker does, and with the completed part of it if that is known. */
+  constructor(onProgress) {
+    this.#onProgress = onProgress;
+  }
 
   /**
    * Sends a request to the worker. Rejects with `{ message, help }`. A crash or a stop loses the state of the worker;
@@ -22,8 +28,7 @@ export class Client {
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
       const fail = (problem) => {
-        worker.terminate();
-        this.#worker = null;
+        this.forget();
         done(reject, problem);
       };
       const done = (settle, value) => {
@@ -33,8 +38,9 @@ export class Client {
       };
       const timer = setTimeout(fail, MOST_TIME, TOO_LONG);
       this.#end = fail;
-      worker.onmessage = ({ data: { result, problem } }) => {
-        if (problem?.isFatal) fail(problem);
+      worker.onmessage = ({ data: { result, problem, progress } }) => {
+        if (progress) this.#onProgress(progress);
+        else if (problem?.isFatal) fail(problem);
         else if (problem) done(reject, problem);
         else done(resolve, result);
       };
@@ -54,6 +60,12 @@ export class Client {
   /** Stops the current request. */
   stop() {
     this.#end?.(STOPPED);
+  }
+
+  /** Ends the worker, which frees its memory. */
+  forget() {
+    this.#worker?.terminate();
+    this.#worker = null;
   }
 }
 

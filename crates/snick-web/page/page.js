@@ -1,112 +1,150 @@
 // The page: opens models in a worker, shows them in the viewer, and passes the requests of buttons to the worker.
 
-import { Client } from "./client.js";
 import { chosen, dropped, loaded } from "./given.js";
+import { fileName, isArrays, isModel, isWeights, join, unused, waitingText } from "./joining.js";
+import { forget, keep, keepPosition, kept, opening } from "./kept.js";
+import { register, startNewVersion } from "./offline.js";
+import { restore } from "./position.js";
+import { RunInputs, showOutputs } from "./run.js";
+import { inputs, ShapeRow, showErrors } from "./shapes.js";
 import { mount } from "./viewer/viewer.js";
+import { addToMessage, client, dialog, download, hideMessage, showMessage, showProblem, stop, work } from "./work.js";
 
 const EXAMPLE = ["example/focus_cnn.xml", "example/focus_cnn.bin"];
 
-/** Delay in milliseconds before a request is shown as busy. */
-const PATIENCE = 250;
-
 const $ = (id) => document.getElementById(id);
-const client = new Client();
 
-/** The open models: files of the first and second model, input shapes, and the displayed form. */
+/** The open models: files of the first and second model, shapes of inputs, shapes in the file, and the displayed form. */
 let shown = null;
+/** The files that the open models lack: `[{ model, files }]`. */
+let missing = [];
+/** Files that wait for their model. */
+let waiting = [];
+/** Files that could not be opened, perhaps because their weights are not given yet. */
+let failed = [];
 let viewer = null;
-let isBusy = false;
-
-/** Runs one task at a time and shows errors. Returns whether it succeeded. */
-async function work(what, task) {
-  if (isBusy) return false;
-  isBusy = true;
-  const focused = document.activeElement;
-  hideMessage();
-  $("work").textContent = what;
-  const timer = setTimeout(() => ($("working").hidden = false), PATIENCE);
-  buttons().forEach((button) => (button.disabled = true));
-  try {
-    await task();
-    return true;
-  } catch (problem) {
-    showMessage(problem.message, problem.help ?? "This is a defect of the page; please report it.", true);
-    return false;
-  } finally {
-    isBusy = false;
-    clearTimeout(timer);
-    $("working").hidden = true;
-    buttons().forEach((button) => (button.disabled = false));
-    if (document.activeElement === document.body) focused?.focus();
-  }
-}
-
-function buttons() {
-  return [...document.querySelectorAll("[data-do]")];
-}
-
-function showMessage(what, help, isProblem) {
-  $("what").textContent = what;
-  $("help").textContent = help;
-  $("message").classList.toggle("problem", isProblem);
-  $("message").hidden = false;
-}
-
-function hideMessage() {
-  $("message").hidden = true;
-}
+/** The inputs of the next run, while their dialog is open. */
+let runInputs = null;
 
 /** Sends a request to the worker. A new worker first gets the shown models. */
 async function ask(method, ...args) {
-  if (client.isNew && shown && method !== "open") {
-    await client.call("open", shown.files);
-    if (shown.other) await client.call("compare", shown.other);
-    if (shown.spec) await client.call("reshape", shown.spec);
-    if (shown.isCanonical) await client.call("show", true);
-  }
+  if (client.isNew && shown && method !== "open") await reopened(shown);
   return client.call(method, ...args);
 }
 
-async function open(given) {
-  await work("Opening", async () => {
+/** Opens models as they are shown. */
+async function reopened({ files, other, shapes, isCanonical }) {
+  let answer = await client.call("open", files);
+  if (other) answer = await client.call("compare", other);
+  if (shapes.some(Boolean)) answer = await client.call("reshape", shapes);
+  return isCanonical ? client.call("show", true) : answer;
+}
+
+/** Opens the models among files, joins other files to the models that lack them, and takes arrays as inputs of a run. */
+async function give(given) {
+  let arrays = [];
+  await work("Opening", async (signal) => {
     const files = await given;
-    $("work").textContent = `Opening ${files.map(({ name }) => name).join(", ")}`;
-    show(await ask("open", files));
-    shown = { files, other: null, spec: "", isCanonical: false };
-    pressed();
-    $("spec").value = "";
-    $("viewer").focus();
+    signal.throwIfAborted();
+    if (files.some(isModel)) return open(files.filter((file) => !isArrays(file)));
+    arrays = files.filter(isArrays);
+    const others = files.filter((file) => !isArrays(file));
+    if (others.length > 0) await addFiles(others);
   });
+  if (arrays.length > 0) await giveArrays(arrays);
+}
+
+async function open(files) {
+  $("work").textContent = `Opening ${files.map(({ name }) => name).join(", ")}`;
+  let answer;
+  try {
+    answer = await ask("open", files);
+  } catch (problem) {
+    if (!problem.isStopped) failed = files;
+    throw problem;
+  }
+  failed = [];
+  waiting = [...waiting, ...unused(files)];
+  shown = { files, other: null, shapes: [], ofFile: [], isCanonical: false };
+  show(answer);
+  shown.ofFile = inputs(viewer.model).map(({ shape }) => shape);
+  await joinFiles(waiting, false);
+  await keepShown();
+  $("viewer").focus();
+}
+
+/** Adds files without a model to the models that wait for them. */
+async function addFiles(files) {
+  if (await joinFiles(files, true)) return keepShown();
+  // The worker says why other files are not models.
+  if (!files.some(isWeights)) await client.call("open", files);
+  if (failed.length > 0) return open([...failed, ...files]);
+  waiting = [...waiting, ...files];
+  describeWaiting();
+}
+
+/** Opens the shown models again with the files that they lack. Returns whether there were any. */
+async function joinFiles(files, isOnly) {
+  const { joined, rest } = join(missing, files, isOnly);
+  describeWaiting();
+  if (joined.length === 0) return false;
+  const isIn = (model, list) => list?.some(({ name }) => name === model);
+  const of = (list) => [...list, ...joined.filter(({ model }) => isIn(model, list)).map(({ given }) => given)];
+  const next = { ...shown, files: of(shown.files), other: shown.other && of(shown.other) };
+  const position = viewer.position();
+  const answer = await reopened(next);
+  shown = next;
+  waiting = [...waiting.filter((file) => !files.includes(file)), ...rest];
+  show(answer, position);
+  return true;
+}
+
+function describeWaiting() {
+  const text = waitingText(missing, waiting);
+  $("waiting").textContent = text;
+  $("waiting").hidden = text === "";
 }
 
 async function compare(given) {
-  await work("Comparing", async () => {
+  await work("Comparing", async (signal) => {
     const other = await given;
-    show(await ask("compare", other));
+    signal.throwIfAborted();
+    const answer = await ask("compare", other);
     shown.other = other;
+    show(answer, viewer.position());
+    await keepShown();
   });
 }
 
-/** Shows data in the viewer, and the notes on the models. */
-function show(text) {
+/**
+ * Shows an answer of the worker in the viewer, at a position if one is given, and a text about it, which is by default
+ * the notes on the models.
+ */
+function show({ data: text, missing: lacking }, position, about) {
   const data = JSON.parse(text);
+  const before = viewer;
   viewer?.unmount();
-  $("start").hidden = true;
-  $("bar").hidden = false;
-  $("viewer").hidden = false;
+  for (const [id, isHidden] of [["start", true], ["bar", false], ["viewer", false]]) $(id).hidden = isHidden;
   viewer = mount($("viewer"), data);
   document.title = `${data.model.title || "Model"} – snick`;
+  missing = lacking;
+  describeWaiting();
+  pressed();
   const notes = [...data.model.notes, ...(data.diff?.other.model.notes ?? [])];
-  if (notes.length > 0) showMessage(notes.join("\n"), "", false);
+  const message = about ?? notes.join("\n");
+  if (message) showMessage(message, "", false);
+  const gone = position ? restore(viewer, position, before) : "";
+  if (gone) addToMessage(gone);
 }
 
 async function setForm(isCanonical) {
   if (shown.isCanonical === isCanonical) return;
   await work(isCanonical ? "Canonicalising" : "Showing", async () => {
-    show(await ask("show", isCanonical));
+    const answer = await ask("show", isCanonical);
+    const lines = isCanonical ? (await ask("rewrites")).trimEnd().split("\n").slice(-2) : [];
     shown.isCanonical = isCanonical;
-    pressed();
-    if (isCanonical) showMessage((await ask("rewrites")).trimEnd().split("\n").slice(-2).join("\n"), "", false);
+    show(answer, viewer.position(), lines.join("\n"));
+    keepShownPosition();
   });
 }
 
@@ -116,19 +154,66 @@ function pressed() {
   }
 }
 
-/** Changes the input shapes of the open models; without shapes, reads the files again. */
-async function setShapes(spec) {
-  await work("Inferring", async () => {
-    if (spec) show(await ask("reshape", spec));
-    else show(await reopened());
-    shown.spec = spec;
-  });
+/** Asks for the shapes of inputs until they are valid or the person cancels. */
+async function askShapes() {
+  const rows = inputs(viewer.model).map((input, at) => new ShapeRow("shape", at, input, shown.shapes[at] || input.shape, shown.ofFile[at]));
+  $("shape-inputs").replaceChildren(...rows.map((row) => row.element));
+  if (rows.length === 0) $("shape-inputs").textContent = "The model has no inputs.";
+  for (let problem = null; ; ) {
+    const asked = dialog("shapes");
+    showErrors(rows, $("shapes-error"), problem);
+    const answer = await asked;
+    if (!answer) return;
+    if (answer === "reset") rows.forEach((row) => (row.field.value = row.ofFile));
+    problem = null;
+    const isDone = await work("Inferring shapes", () => setShapes(rows.map(({ shape }) => shape)), (failed) => (problem = failed));
+    if (isDone || !problem) return;
+  }
 }
 
-async function reopened() {
-  let data = await ask("open", shown.files);
-  if (shown.other) data = await ask("compare", shown.other);
-  return shown.isCanonical ? ask("show", true) : data;
+async function setShapes(shapes) {
+  const answer = await ask("reshape", shapes);
+  shown.shapes = shapes;
+  show(answer, viewer.position());
+  keepShownPosition();
+}
+
+/** Asks for the inputs of a run, runs the model, and shows the outputs. */
+async function run(inputsOfRun = new RunInputs(viewer.model, shown.ofFile)) {
+  runInputs = inputsOfRun;
+  for (let problem = null; ; ) {
+    const asked = dialog("run");
+    runInputs.fail(problem);
+    if (!(await asked)) break;
+    let answer = null;
+    problem = null;
+    await work("Running", async () => (answer = await ask("run", ...runInputs.request)), (failed) => (problem = failed));
+    if (answer) {
+      showOutputs(answer, runInputs.seed, saveOutput);
+      $("outputs-error").textContent = "";
+      if ((await dialog("outputs")) !== "again") break;
+    } else if (!problem) break;
+  }
+  runInputs = null;
+}
+
+/** Adds files of arrays to the inputs of a run, and opens their dialog if necessary. */
+async function giveArrays(files) {
+  if (!shown) return showProblem({ message: `${fileName(files[0].name)} is an input of a run`, help: "Open a model first." });
+  const isOpen = runInputs !== null;
+  const into = runInputs ?? new RunInputs(viewer.model, shown.ofFile);
+  const isRead = await work("Reading arrays", async () => {
+    for (const file of files) into.add(file, await ask("arrays", file));
+  }, (problem) => (isOpen ? into.fail(problem) : showProblem(problem)));
+  if (isRead && !isOpen) await run(into);
+}
+
+async function saveOutput(at) {
+  const name = at === undefined ? "outputs.npz" : `${$("outputs-table").querySelectorAll("tbody th")[at].textContent.replace(/[^\w.-]+/g, "_")}.npy`;
+  await work("Saving", async () => {
+    if (client.isNew) throw { message: "the outputs are gone", help: "Run the model again." };
+    download(name, await client.call("output", at));
+  }, ({ message, help }) => ($("outputs-error").textContent = `${message}. ${help ?? ""}`));
 }
 
 async function answer(title, what, method, ...args) {
@@ -146,21 +231,50 @@ async function save(extension) {
   });
 }
 
-function download(name, bytes) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
-  link.download = name;
-  link.click();
-  // The browser needs the address until the download has started.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+/** Keeps the open models for the next visit. Models of an embedding page are not kept. */
+async function keepShown() {
+  if (isEmbedded) return;
+  const problem = await keep(shown);
+  if (problem) addToMessage(problem);
+  keepShownPosition();
 }
 
-/** Opens a dialog. Resolves with the value of the button that closed it; empty if cancelled. */
-function dialog(id) {
-  const element = $(id);
-  element.returnValue = "";
-  element.showModal();
-  return new Promise((resolve) => element.addEventListener("close", () => resolve(element.returnValue), { once: true }));
+function keepShownPosition() {
+  if (shown && !isEmbedded) keepPosition({ shapes: shown.shapes, isCanonical: shown.isCanonical, position: viewer.position() });
+}
+
+/** Shows the models of the last visit. */
+async function reopen() {
+  const last = await kept();
+  if (!last) return;
+  if (last.hasFailed) return showMessage(last.hasFailed, "", false);
+  const opened = opening();
+  await work(`Opening ${last.files.map(({ name }) => name).join(", ")} again`, async () => {
+    const first = { ...last, shapes: [], isCanonical: false, ofFile: [] };
+    let answer = await reopened(first);
+    shown = first;
+    show(answer);
+    shown.ofFile = inputs(viewer.model).map(({ shape }) => shape);
+    if (!last.position) return;
+    if (last.shapes.some(Boolean)) answer = await ask("reshape", last.shapes);
+    if (last.isCanonical) answer = await ask("show", true);
+    Object.assign(shown, { shapes: last.shapes, isCanonical: last.isCanonical });
+    show(answer, last.position);
+  });
+  opened();
+}
+
+async function forgetShown() {
+  await work("Forgetting", async () => {
+    await forget();
+    client.forget();
+    viewer.unmount();
+    [shown, viewer, missing, waiting] = [null, null, [], []];
+    describeWaiting();
+    for (const [id, isHidden] of [["start", false], ["bar", true], ["viewer", true]]) $(id).hidden = isHidden;
+    document.title = "snick";
+  });
+  document.querySelector("#start [data-do=open]").focus();
 }
 
 function choose(then) {
@@ -171,40 +285,32 @@ function choose(then) {
 }
 
 const actions = {
-  open: () => choose(open),
+  open: () => choose(give),
   compare: () => choose(compare),
-  example: () => open(loaded(EXAMPLE)),
+  example: () => give(loaded(EXAMPLE)),
   read: () => setForm(false),
   canonical: () => setForm(true),
-  async shapes() {
-    $("sample").textContent = sampleShape();
-    const asked = await dialog("shapes");
-    if (asked) await setShapes(asked === "set" ? $("spec").value.trim() : "");
-  },
+  shapes: askShapes,
   async why() {
     if (!(await dialog("why"))) return;
     const target = $("target").value.trim();
     await answer(target || "Unknown sizes", "Explaining", "why", target);
   },
-  run: () => answer("A run on random inputs", "Running", "run"),
+  run: () => run(),
+  arrays: () => choose(giveArrays),
+  outputs: () => saveOutput(),
   async save() {
     const extension = await dialog("save");
     if (extension) await save(extension);
   },
+  forget: forgetShown,
 };
 
-/** The current input shapes, as a template to edit. */
-function sampleShape() {
-  const { data, layers } = viewer.model;
-  const [input] = data.inputs;
-  const [output] = input ? layers[input.layer].outputs : [];
-  return output?.dims ? `${input.name}[${output.dims.join(",")}]` : "image[N,3,H=32..64,64]";
-}
-
 function listen() {
-  for (const button of buttons()) button.addEventListener("click", actions[button.dataset.do]);
-  $("stop").addEventListener("click", () => client.stop());
+  for (const button of document.querySelectorAll("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
+  $("stop").addEventListener("click", stop);
   $("dismiss").addEventListener("click", hideMessage);
+  addEventListener("pagehide", keepShownPosition);
   let depth = 0;
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   addEventListener("dragenter", (event) => {
@@ -219,12 +325,16 @@ function listen() {
     event.preventDefault();
     depth = 0;
     $("drop").hidden = true;
-    open(dropped(event.dataTransfer));
+    give(dropped(event.dataTransfer));
   });
 }
 
-$("loading").hidden = true;
+const addresses = new URLSearchParams(location.search).getAll("open");
+const isEmbedded = addresses.length > 0;
 $("viewer").tabIndex = -1;
 listen();
-const addresses = new URLSearchParams(location.search).getAll("open");
-if (addresses.length > 0) open(loaded(addresses));
+await startNewVersion();
+if (isEmbedded) give(loaded(addresses));
+else await reopen();
+$("loading").hidden = true;
+register($("update"));
