@@ -21,5 +21,5 @@ export async function serve(folder) {
     }
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close() };
+  return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close(server.closeAllConnections()) };
 }

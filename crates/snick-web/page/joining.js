@@ -53,6 +53,12 @@ function isBin({ name }) {
   return /\.bin$/i.test(name);
 }
 
+/** The models in text form without weights. They do not say whether they need weights. */
+export function textModels(files) {
+  const models = files.filter(({ name }) => /\.snick$/i.test(name)).map(({ name }) => ({ model: name, files: [`${fileName(name)}.bin`, fileName(name).replace(/snick$/i, "bin")] }));
+  return models.filter((model) => !files.some((file) => model.files.some((name) => isSame(name, file.name))));
+}
+
 /** The weights among files that belong to no model among them. */
 export function unused(files) {
   const stem = (name) => fileName(name).replace(/(\.snick)?\.[^.]*$/, "").toLowerCase();

@@ -1,7 +1,7 @@
 // The page: opens models in a worker, shows them in the viewer, and passes the requests of buttons to the worker.
 
 import { chosen, dropped, loaded } from "./given.js";
-import { fileName, isArrays, isModel, isWeights, join, unused, waitingText } from "./joining.js";
+import { fileName, isArrays, isModel, isWeights, join, textModels, unused, waitingText } from "./joining.js";
 import { forget, keep, keepPosition, kept, opening } from "./kept.js";
 import { register, startNewVersion } from "./offline.js";
 import { restore } from "./position.js";
@@ -20,8 +20,6 @@ let shown = null;
 let missing = [];
 /** Files that wait for their model. */
 let waiting = [];
-/** Files that could not be opened, perhaps because their weights are not given yet. */
-let failed = [];
 let viewer = null;
 /** The inputs of the next run, while their dialog is open. */
 let runInputs = null;
@@ -56,14 +54,7 @@ async function give(given) {
 
 async function open(files) {
   $("work").textContent = `Opening ${files.map(({ name }) => name).join(", ")}`;
-  let answer;
-  try {
-    answer = await ask("open", files);
-  } catch (problem) {
-    if (!problem.isStopped) failed = files;
-    throw problem;
-  }
-  failed = [];
+  const answer = await ask("open", files);
   waiting = [...waiting, ...unused(files)];
   shown = { files, other: null, shapes: [], ofFile: [], isCanonical: false };
   show(answer);
@@ -78,15 +69,13 @@ async function addFiles(files) {
   if (await joinFiles(files, true)) return keepShown();
   // The worker says why other files are not models.
   if (!files.some(isWeights)) await client.call("open", files);
-  if (failed.length > 0) return open([...failed, ...files]);
   waiting = [...waiting, ...files];
   describeWaiting();
 }
 
 /** Opens the shown models again with the files that they lack. Returns whether there were any. */
 async function joinFiles(files, isOnly) {
-  const { joined, rest } = join(missing, files, isOnly);
-  describeWaiting();
+  const { joined, rest } = join([...missing, ...textModels([...(shown?.files ?? []), ...(shown?.other ?? [])])], files, isOnly);
   if (joined.length === 0) return false;
   const isIn = (model, list) => list?.some(({ name }) => name === model);
   const of = (list) => [...list, ...joined.filter(({ model }) => isIn(model, list)).map(({ given }) => given)];

@@ -106,9 +106,10 @@ impl ModelFiles {
         &self.model.name
     }
 
-    /// The file name of the weights of a model in OpenVINO IR or text form.
+    /// The file name of the weights of a model in OpenVINO IR.
     pub fn weights_name(&self) -> Option<String> {
-        let weights = self.format.weights_files(Path::new(&self.model.name)).next()?;
+        let path = Path::new(&self.model.name);
+        let weights = self.format.weights_files(path).next().filter(|_| self.format == Format::OpenVino)?;
         Some(weights.file_name()?.to_string_lossy().into_owned())
     }
 

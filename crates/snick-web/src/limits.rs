@@ -7,7 +7,7 @@
 use snick::Limits;
 
 /// Maximum total bytes of the files of all models.
-pub const FILE_BYTES: usize = 500_000_000;
+pub const FILE_BYTES: usize = 1_000_000_000;
 
 /// Maximum bytes of a model in a text format, which takes ten times as much memory once it is read.
 pub const TEXT_BYTES: usize = 64 << 20;
