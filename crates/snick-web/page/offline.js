@@ -16,17 +16,19 @@ export async function register(update) {
   }
 }
 
+/** Maximum time in milliseconds to wait for the start of a new version. */
+const PATIENCE = 5000;
+
 /** Loads the page again with the version that waits, unless other pages use the present one. */
 export async function startNewVersion() {
   const active = navigator.serviceWorker?.controller;
   const registration = active ? await navigator.serviceWorker.getRegistration() : null;
   if (!registration?.waiting || (await countPages(active)) > 1) return;
-  await new Promise((resolve) => {
-    navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true });
-    registration.waiting.postMessage("start");
-  });
-  location.reload();
-  await new Promise(() => {});
+  const isOver = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  // Loads the page again even if the new version starts later, because versions do not mix. The page keeps its model.
+  navigator.serviceWorker.addEventListener("controllerchange", () => location.reload(), { once: true });
+  registration.waiting.postMessage("start");
+  await isOver;
 }
 
 function countPages(worker) {

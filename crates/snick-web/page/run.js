@@ -96,7 +96,7 @@ export function showOutputs({ inputs: given, outputs }, seed, save) {
   const random = given.some(({ is_random: isRandom }) => isRandom) ? ` The seed is ${seed}.` : "";
   const texts = given.map((input) => `${input.name} ${fact(input)} is ${input.is_random ? "random" : "from a file"}`);
   $("outputs-inputs").textContent = texts.length > 0 ? `${texts.join("; ")}.${random}` : "The model has no inputs.";
-  const head = ["Name", "Type", "Shape", "Min", "Max", "Mean", "First elements", ""].map((title) => element("th", { scope: "col" }, title));
+  const head = ["Name", "Type", "Shape", "Min", "Max", "Mean", "First elements", "Save"].map((title) => element("th", { scope: "col" }, title));
   const rows = outputs.map((output, at) => {
     const cells = [
       ["Type", output.element_type], ["Shape", `[${output.shape.join(",")}]`],
