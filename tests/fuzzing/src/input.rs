@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use snick_ir::{Format, Limits, Watch};
 use snick_read::Reader;
+use snick_tensor::Storage;
 
 use crate::memory::peak_of;
 use crate::oracle::{Finding, check_graph, check_rereading};
@@ -107,7 +108,9 @@ fn check_within(target: Target, bytes: &[u8], is_written: bool) -> Result<bool, 
 fn check_unbounded(target: Target, bytes: &[u8], is_written: bool) -> Result<bool, Finding> {
     let (model, weights) = target.parts(bytes);
     let reader = Reader::new().watch(Watch::new().limits(limits()));
-    let Ok(read) = reader.bytes(target.format(), model, weights, "input") else { return Ok(false) };
+    let shared = |bytes: &[u8]| Storage::heap(bytes.to_vec());
+    let (model, weights) = (shared(model), weights.map(shared));
+    let Ok(read) = reader.bytes(target.format(), &model, weights, "input") else { return Ok(false) };
     match target {
         Target::Graphs => check_graph(&read.graph, read.errors.is_empty())?,
         _ => check_rereading(&read.graph, read.errors.is_empty(), is_written)?,

@@ -6,7 +6,7 @@ use snick_emit::openvino::openvino;
 use snick_pass::{RewriteOptions, canonicalise};
 use snick_read::openvino::{Weights, read};
 use snick_run::Session;
-use snick_tensor::Tensor;
+use snick_tensor::{Storage, Tensor};
 
 /// The outputs of each form for an axis of this size: the original, its canonical form, and the canonical
 /// form written as OpenVINO IR and read back.
@@ -23,7 +23,7 @@ fn forms(layers: &str, size: usize, lengths: &[i64]) -> [Result<Vec<Tensor>, Str
         inputs.push(Tensor::from_vec(&[lengths.len()], lengths.to_vec()).unwrap());
     }
     let files = openvino(&canonical, SliceAs::default()).unwrap();
-    let weights = Weights::from_bytes("split.bin", files.bin.to_bytes());
+    let weights = Weights::in_memory("split.bin", Storage::heap(files.bin.to_bytes()));
     let mut written = read(&files.xml, &weights, "split.xml").unwrap().graph;
     assert_eq!(snick_ir::infer(&mut written), []);
     [graph, canonical, written].map(|graph| {
@@ -97,7 +97,7 @@ fn more_outputs_than_lengths_are_a_named_error() {
                 port(4),
                 port(5),
             );
-            let weights = Weights::from_bytes("s.bin", vec![0; 8]);
+            let weights = Weights::in_memory("s.bin", Storage::heap(vec![0; 8]));
             let mut graph = read(&xml, &weights, "s.xml").unwrap().graph;
             let errors = snick_ir::infer(&mut graph);
             if lengths == "2" && read_port == 5 {

@@ -3,6 +3,7 @@
 use snick_emit::openvino::openvino;
 use snick_read::openvino::{Weights, read};
 use snick_shape::SymExpr;
+use snick_tensor::Storage;
 
 #[test]
 fn the_output_of_an_unknown_layer_keeps_its_rank() {
@@ -16,7 +17,7 @@ fn the_output_of_an_unknown_layer_keeps_its_rank() {
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert_eq!(snick_ir::infer(&mut graph), []);
         let files = openvino(&graph, snick::SliceAs::default()).unwrap();
-        let weights = Weights::from_bytes("x.bin", files.bin.to_bytes());
+        let weights = Weights::in_memory("x.bin", Storage::heap(files.bin.to_bytes()));
         let mut again = read(&files.xml, &weights, "x.xml").unwrap().graph;
         assert_eq!(snick_ir::infer(&mut again), []);
         let unheard = again.node(again.find("a").unwrap());

@@ -4,7 +4,7 @@ use snick::SliceAs;
 use snick_emit::openvino::openvino;
 use snick_ir::{Graph, infer};
 use snick_read::openvino::{Weights, read};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, Storage, Tensor};
 
 use super::model::{Source, canonical, counting, given, load, run, text};
 use super::rule::Slicing;
@@ -18,7 +18,7 @@ fn again(graph: &Graph, slice_as: SliceAs) -> Graph {
         SliceAs::StridedSlice => Some("type=\"Slice\""),
     };
     assert!(other.is_none_or(|op| !files.xml.contains(op)), "the other op is in\n{}", files.xml);
-    let weights = Weights::from_bytes("slice.bin", files.bin.to_bytes());
+    let weights = Weights::in_memory("slice.bin", Storage::heap(files.bin.to_bytes()));
     let mut graph = read(&files.xml, &weights, "slice.xml").unwrap().graph;
     assert_eq!(infer(&mut graph), []);
     graph
