@@ -172,7 +172,7 @@ test("an address opens a layer, a tab and sizes, and follows the selection", asy
   await go("#layer=focus%5F00&sizes=s0:40,s1:64");
   assert.equal(await page.locator(".panel h2").innerText(), "focus_00");
   assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Graph");
-  assert.match(await page.locator(".panel").innerText(), /f32\[1,3,20,32\]/);
+  assert.match(await page.locator(".panel").innerText(), /= \[1,3,20,32\]/);
   await go("#layer=nothing<b>");
   assert.equal(await page.locator(".notice").isVisible(), true);
   assert.match(await page.locator(".notice").innerText(), /nothing<b>/);
@@ -274,5 +274,5 @@ test("unknown sizes follow the chosen sizes, and sizes that depend on data stay 
   const rows = await page.locator(".pane.unknown tbody tr").allInnerTexts();
   assert.equal(rows.length, 1);
   assert.match(rows[0], /one for each element that is not 0/);
-  assert.match(rows[0], /2 sizes of 2 layers, 1 outputs/);
+  assert.match(rows[0], /2 sizes of 2 layers, 1 output\b/);
 });

@@ -41,7 +41,7 @@ export function copyButton(textOf, title, shown = copyIcon()) {
     status.textContent = "Copied";
     setTimeout(() => (status.textContent = ""), 2000);
   };
-  return element("span", { class: "copying" }, element("button", { type: "button", class: "copy", title, "aria-label": title, onclick }, shown), status);
+  return element("span", { class: "copying" }, element("button", { type: "button", class: "copy", title, "aria-label": typeof shown === "string" ? null : title, onclick }, shown), status);
 }
 
 /** Two sheets of paper. */
@@ -95,12 +95,12 @@ export function longText(text, most, unfolded, key, show = (part) => part) {
   return element("span", {}, shown, " ", button);
 }
 
-/** A part with a heading that can be folded. Its content is made when it is first unfolded. */
+/** A part that can be folded, with a heading without buttons. Its content is made when it is first unfolded. */
 export function foldable(heading, content, { unfolded = new Unfolded(), key = "", isOpenAtFirst = false } = {}) {
   // The key is in the set once the state is no longer the first one.
   const isOpen = unfolded.has(key) !== isOpenAtFirst;
   // The event `toggle` comes late; it is for everything that opens the part without a click, such as a search in the page.
-  const onclick = (event) => !event.target.closest("button") && note(!part.open);
+  const onclick = () => note(!part.open);
   const part = element("details", { class: "foldable", open: isOpen, ontoggle: () => note(part.open) }, element("summary", { onclick }, heading));
   const note = (isShown) => {
     if (isShown && part.children.length === 1) part.append(...[content()].flat());

@@ -31,10 +31,10 @@ export function weights(model, links, layer, unfolded) {
     const { constant, port, through } = one;
     const [output] = constant.outputs;
     const role = `input ${port}${through.length > 0 ? ` through ${[...through].reverse().join(", ")}` : ""}`;
-    const content = () => statistics(constant, unfolded);
-    const heading = [links.layer(constant.id), " ", element("code", {}, links.fact(output)), element("small", {}, ` ${role}, ${bytes(size(one))}`)];
-    if (read.length <= MOST_UNFOLDED) return element("div", { class: "weight" }, element("div", {}, heading), content());
-    return foldable(heading, content, { unfolded, key: `weight ${constant.id}`, isOpenAtFirst: one === largest });
+    const about = element("small", {}, ` ${role}, ${bytes(size(one))}`);
+    if (read.length <= MOST_UNFOLDED) return element("div", { class: "weight" }, element("div", {}, links.layer(constant.id), " ", element("code", {}, links.fact(output)), about), statistics(constant, unfolded));
+    const content = () => [element("div", {}, links.layer(constant.id, "Show the constant")), statistics(constant, unfolded)];
+    return foldable([`${constant.name} `, element("code", {}, model.fact(output)), about], content, { unfolded, key: `weight ${constant.id}`, isOpenAtFirst: one === largest });
   });
 }
 

@@ -147,7 +147,7 @@ export class WhyTree {
     const place = element("span", { class: "made" }, `${layer.op} `, links.layer(layer.id), ` ${where}${through}: `, this.reason(part));
     const line = element("div", { class: "line" }, element("span", { class: "marker", "aria-hidden": "true" }), title ? `${title}: ` : "", value, " ", place);
     if (level === 1) line.append(" ", copyButton(() => trace.textOf(text), `Copy why ${title} is ${trace.sizeText(size)}`));
-    const made = element("li", { role: "treeitem", tabindex: "-1", "aria-level": level, "aria-label": `${title ? `${title}: ` : ""}${trace.sizeText(size)}, ${layer.op} ${layer.name} ${where}, ${trace.reasonText(part)}`, "data-path": path, "data-part": text }, line);
+    const made = element("li", { role: "treeitem", tabindex: "-1", "aria-level": level, "data-path": path, "data-part": text }, line);
     this.layerOf.set(made, layer);
     if (from.length > 0) {
       made.setAttribute("aria-expanded", "false");
