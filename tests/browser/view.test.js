@@ -276,3 +276,26 @@ test("unknown sizes follow the chosen sizes, and sizes that depend on data stay 
   assert.match(rows[0], /one for each element that is not 0/);
   assert.match(rows[0], /2 sizes of 2 layers, 1 output\b/);
 });
+
+test("a double click hits one box although the panel moves it", async () => {
+  // At this width, the legend moves to a second line beside the panel.
+  const page = await open(browser, writeReport(model("focus_cnn")), { viewport: { width: 1440, height: 900 } });
+  await painted(page);
+  const { x, y } = await page.locator("canvas.graph").boundingBox();
+  const [left, top] = await page.evaluate(() => {
+    const canvas = document.querySelector("canvas.graph");
+    const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    for (let column = 0; column < width; column += 1) {
+      const rows = Array.from({ length: height }, (_, row) => row).filter((row) => data[4 * (row * width + column) + 3] > 0);
+      if (rows.length > 20) return [column, rows[0]];
+    }
+    return null;
+  });
+  await page.mouse.click(x + left + 8, y + top + 2);
+  await painted(page);
+  assert.ok((await page.locator("canvas.graph").boundingBox()).y > y);
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  assert.equal(await page.locator(".panel").isVisible(), true);
+  assert.equal(await page.locator(".panel h2").innerText(), "focus_00");
+});

@@ -3,13 +3,14 @@
 import { CATEGORIES } from "./contents.js";
 import { element } from "./dom.js";
 
-let made = 0;
+/** The number of legends, for distinct ids. */
+let legendCount = 0;
 
 export class Legend {
   constructor() {
     // On a narrow screen, an open legend takes too much room.
     const isOpen = window.innerWidth > 760;
-    this.list = element("ul", { id: `legend-${(made += 1)}`, hidden: !isOpen });
+    this.list = element("ul", { id: `legend-${(legendCount += 1)}`, hidden: !isOpen });
     const toggle = element("button", { type: "button", class: "pill", "aria-expanded": String(isOpen), "aria-controls": this.list.id }, "Colours");
     toggle.addEventListener("click", () => {
       this.list.hidden = !this.list.hidden;

@@ -125,12 +125,13 @@ export class Model {
     return list;
   }
 
-  /** Chooses a size, or clears it if null, and notifies all listeners. */
+  /** Chooses or clears a size and notifies all listeners. */
   choose(name, number) {
     this.set(name, number);
     this.changed();
   }
 
+  /** Chooses a size, or clears it if null. */
   set(name, number) {
     const { names } = this.inputSizes().find((size) => size.names.includes(name)) ?? { names: [] };
     for (const one of names) {
