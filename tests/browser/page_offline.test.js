@@ -21,13 +21,14 @@ async function reload(page) {
   await page.locator("#loading").waitFor({ state: "hidden" });
 }
 
-test("the page opens, infers and runs without a network after the first visit", async () => {
+test("the page opens, infers and runs without a network after the first visit", async (context) => {
   const server = await serve(SITE);
+  context.after(() => server.stop());
   const page = await watched(site.browser, () => true);
   await page.goto(server.address);
   await page.locator("#loading").waitFor({ state: "hidden" });
   await isInstalled(page);
-  await server.stop();
+  server.stop();
   await page.context().setOffline(true);
   await reload(page);
   await page.getByRole("button", { name: "Open an example" }).click();
@@ -89,7 +90,7 @@ test("models of an embedding page are not kept", async () => {
   assert.equal(await page.locator("#viewer").isVisible(), false);
 });
 
-test("a new version replaces the old one as a whole", async () => {
+test("a new version replaces the old one as a whole", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "snick-site-"));
   cpSync(SITE, folder, { recursive: true });
   const edit = (name, change) => writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
@@ -104,6 +105,10 @@ test("a new version replaces the old one as a whole", async () => {
   };
   release(1);
   const server = await serve(folder);
+  context.after(() => {
+    server.stop();
+    rmSync(folder, { recursive: true });
+  });
   const page = await watched(site.browser, () => true);
   await page.goto(server.address);
   await isInstalled(page);
@@ -128,7 +133,5 @@ test("a new version replaces the old one as a whole", async () => {
   assert.deepEqual(await versions(page), { page: "2", script: "2" });
   assert.equal(await page.locator("#update").isVisible(), false);
   assert.deepEqual(await page.evaluate(() => caches.keys()), ["snick-release2"]);
-  await server.stop();
-  rmSync(folder, { recursive: true });
   assert.deepEqual(page.problems, []);
 });
