@@ -125,7 +125,7 @@ test("what is copied is announced", async () => {
     assert.equal(await place.getByRole("status").filter({ hasText: "Copied" }).count(), 1);
     return copied(page);
   };
-  assert.equal(await press(page.locator(".panel .tools"), "Copy the name of the layer"), "m");
+  assert.equal(await press(page.locator(".panel .tools"), "Copy name"), "m");
   assert.equal(await press(section(page, "Outputs"), "Copy the shape"), "[s4,P]");
   const why = await press(section(page, "Where sizes come from"), "Copy why axis 0");
   assert.deepEqual(why.split("\n").map((line) => line.trim().split(" ")[0]), ["m", "s4", "N", "M"]);
