@@ -77,7 +77,8 @@ fn stages(c: &mut Criterion) {
     }
     let mut group = c.benchmark_group("stages");
     for (name, xml, bytes) in models {
-        let weights = snick_read::openvino::Weights::in_memory("bench.bin", snick_tensor::Storage::heap(bytes));
+        let weights =
+            snick_read::openvino::Weights::in_memory("bench.bin", snick_tensor::Storage::heap(bytes));
         let graph = read(&xml, &weights);
         let mut inferred = graph.clone();
         assert!(infer(&mut inferred).is_empty());

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { dataOf, model, ROOT, writeReport } from "./browser.js";
-import { boxOf } from "../../crates/snick-view/assets/boxes.js";
+import { boxOf, startOf } from "../../crates/snick-view/assets/boxes.js";
 import { place } from "../../crates/snick-view/assets/layout.js";
 import { Model } from "../../crates/snick-view/assets/model.js";
 
@@ -48,8 +48,7 @@ function firstView(path) {
         return { place: [x - inner / 2, y, inner, height], lines, outputs: outputs.length };
       }),
       arrows: arrows.map(([from, to], at) => {
-        const start = { x: placed.boxes[from].x, y: placed.boxes[from].y + boxes[from].height };
-        return [start, ...placed.ways[at], placed.boxes[to]];
+        return [...startOf({ ...boxes[from], ...placed.boxes[from] }), ...placed.ways[at], placed.boxes[to]];
       }),
     };
   });

@@ -36,6 +36,12 @@ export function boxOf(model, item) {
   };
 }
 
+/** The first points of an arrow from a box: it goes straight down beside the outputs. */
+export function startOf({ x, y, height, outputs }) {
+  const bottom = y + height;
+  return [{ x, y: bottom }, { x, y: bottom + outputs.length * LINE }];
+}
+
 /** The operation and name of a layer, its weights and its primitives. */
 function linesOf(model, layer) {
   const lines = [shortened(layer.op), shortened(lastName(layer.name))];

@@ -1,6 +1,6 @@
 // The graph on a canvas. Only the visible part is drawn. Everything that works with a pointer also works with keys.
 
-import { boxOf } from "./boxes.js";
+import { boxOf, startOf } from "./boxes.js";
 import { Contents } from "./contents.js";
 import { element } from "./dom.js";
 import { place } from "./layout.js";
@@ -113,8 +113,7 @@ export class GraphView {
     this.byItem = new Map(this.boxes.map((box, at) => [box.item, at]));
     [this.width, this.height] = [placed.width, placed.height];
     this.ways = arrows.map(([from, to], at) => {
-      const start = { x: this.boxes[from].x, y: this.boxes[from].y + this.boxes[from].height };
-      return [start, ...placed.ways[at], this.boxes[to]];
+      return [...startOf(this.boxes[from]), ...placed.ways[at], this.boxes[to]];
     });
     this.redrawAll();
   }

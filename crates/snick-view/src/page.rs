@@ -1,40 +1,26 @@
 //! The page of a report: a single file with the viewer and its data.
 
-use std::fmt::Write as _;
+use std::io::Read as _;
+use std::sync::LazyLock;
+
+use flate2::read::DeflateDecoder;
 
 use crate::svg::Quoted;
 
-/// The scripts of the viewer. Every script comes after the scripts that it imports.
-const SCRIPTS: [&str; 28] = [
-    include_str!("../assets/address.js"),
-    include_str!("../assets/dom.js"),
-    include_str!("../assets/numbers.js"),
-    include_str!("../assets/expression.js"),
-    include_str!("../assets/scopes.js"),
-    include_str!("../assets/contents.js"),
-    include_str!("../assets/model.js"),
-    include_str!("../assets/rows.js"),
-    include_str!("../assets/order.js"),
-    include_str!("../assets/layout.js"),
-    include_str!("../assets/links.js"),
-    include_str!("../assets/slices.js"),
-    include_str!("../assets/search.js"),
-    include_str!("../assets/legend.js"),
-    include_str!("../assets/minimap.js"),
-    include_str!("../assets/boxes.js"),
-    include_str!("../assets/painter.js"),
-    include_str!("../assets/graph.js"),
-    include_str!("../assets/weights.js"),
-    include_str!("../assets/why.js"),
-    include_str!("../assets/symbol.js"),
-    include_str!("../assets/changes.js"),
-    include_str!("../assets/panel.js"),
-    include_str!("../assets/sizes.js"),
-    include_str!("../assets/table.js"),
-    include_str!("../assets/treemap.js"),
-    include_str!("../assets/findings.js"),
-    include_str!("../assets/viewer.js"),
-];
+/// The scripts of the viewer as one script without imports and exports.
+static SCRIPT: LazyLock<String> =
+    LazyLock::new(|| inflated(include_bytes!(concat!(env!("OUT_DIR"), "/viewer.js.deflate"))));
+
+static STYLE: LazyLock<String> =
+    LazyLock::new(|| inflated(include_bytes!(concat!(env!("OUT_DIR"), "/viewer.css.deflate"))));
+
+/// Decompresses what `build.rs` has compressed.
+fn inflated(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    // `build.rs` compresses text, so this cannot fail.
+    let _ = DeflateDecoder::new(bytes).read_to_string(&mut text);
+    text
+}
 
 /// The viewer as a JavaScript module. It exports `mount(element, data)`, which shows data of the schema
 /// `snick.view/1` in an element of any page that includes [`viewer_style`]. The viewer fills the height of
@@ -44,9 +30,7 @@ const SCRIPTS: [&str; 28] = [
 /// assert!(snick_view::viewer_script().ends_with("export { mount };\n"));
 /// ```
 pub fn viewer_script() -> String {
-    let mut script = joined();
-    script.push_str("export { mount };\n");
-    script
+    SCRIPT.clone() + "export { mount };\n"
 }
 
 /// The icon of a report and of the browser page.
@@ -54,17 +38,7 @@ const ICON: &str = include_str!("../assets/icon.svg");
 
 /// The style sheet of the viewer.
 pub fn viewer_style() -> &'static str {
-    include_str!("../assets/viewer.css")
-}
-
-/// Joins all scripts into one module, in which they share a scope.
-fn joined() -> String {
-    let lines = SCRIPTS.iter().flat_map(|script| script.lines());
-    let mut joined = String::new();
-    for line in lines.filter(|line| !line.starts_with("import ")) {
-        let _ = writeln!(joined, "{}", line.strip_prefix("export ").unwrap_or(line));
-    }
-    joined
+    &STYLE
 }
 
 /// A page that shows data of the schema `snick.view/1`. It is a single file that loads nothing else.
@@ -84,7 +58,7 @@ pub fn page(title: &str, data: &str) -> String {
         ("{icon}", &Quoted(&icon).to_string()),
         ("{style}", viewer_style()),
         ("{data}", &data),
-        ("{script}", &joined()),
+        ("{script}", SCRIPT.as_str()),
     ];
     let mut page = String::new();
     let mut rest = include_str!("../assets/page.html");
@@ -119,11 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn every_asset_is_part_of_the_viewer() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
-        let count = std::fs::read_dir(folder).unwrap().count();
-        // The style sheet, the page and the icon are in the same folder, but are not scripts.
-        assert_eq!(count, SCRIPTS.len() + 3);
+    fn every_script_is_part_of_the_viewer() {
+        let script = viewer_script();
+        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/assets")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "js") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                assert!(script.contains(text.lines().next().unwrap()), "{}", path.display());
+            }
+        }
+        assert!(viewer_style().contains(".snick-viewer"));
     }
 
     #[test]

@@ -121,7 +121,11 @@ impl<'s> Panel<'s> {
         for (arrow, way) in self.scene.arrows.iter().zip(&self.layout.ways) {
             let (from, to) = (self.layout.boxes[arrow.from], self.layout.boxes[arrow.to]);
             let start = Point { y: from.y + self.sizes[arrow.from].height, ..from };
-            let stops: Vec<Point> = [start].into_iter().chain(way.iter().copied()).chain([to]).collect();
+            // The arrow goes straight down beside the outputs.
+            let outputs = self.scene.boxes[arrow.from].outputs.len() as f64;
+            let below = Point { y: start.y + outputs * LINE, ..start };
+            let stops: Vec<Point> =
+                [start, below].into_iter().chain(way.iter().copied()).chain([to]).collect();
             let _ = writeln!(out, "<path class=\"way\" marker-end=\"url(#tip)\" d=\"{}\"/>", path(&stops));
         }
         for ((one, size), place) in self.scene.boxes.iter().zip(&self.sizes).zip(&self.layout.boxes) {
