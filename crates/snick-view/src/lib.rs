@@ -23,8 +23,10 @@ mod repeats;
 mod scene;
 mod scopes;
 mod svg;
+mod viewer;
 
-pub use page::{page, viewer_script, viewer_style};
+pub use page::page;
 pub use scene::{BoxKind, PictureOptions, Scene, SceneArrow, SceneBox, SceneOutput};
 pub use scopes::{Item, Scope, scopes};
 pub use svg::svg;
+pub use viewer::{viewer_script, viewer_style};

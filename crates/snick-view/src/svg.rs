@@ -7,7 +7,7 @@ use snick_ir::text::Escaped;
 use snick_ir::{Category, Graph};
 
 use crate::layout::{self, Layout, Point, Size};
-use crate::page::viewer_style;
+use crate::viewer::viewer_style;
 use crate::{BoxKind, PictureOptions, Scene, SceneBox};
 
 /// The width of a character, the height of a line, and the padding of a box.

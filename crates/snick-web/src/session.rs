@@ -452,9 +452,9 @@ mod tests {
         let two = session.compare(vec![model("b.snick", 1), model("c.snick", 1)]).unwrap_err();
         assert_eq!(two.message, "two models to compare with");
         session.compare(vec![model("b.snick", 1)]).unwrap();
-        assert!(session.data().unwrap().contains(r#""diff":{"equal":false"#));
+        assert!(session.data().unwrap().contains(r#""equal":false"#));
         let both = Session::open(vec![model("a.snick", 2), model("b.snick", 2)]).unwrap();
-        assert!(both.data().unwrap().contains(r#""diff":{"equal":true"#));
+        assert!(both.data().unwrap().contains(r#""equal":true"#));
     }
 
     #[test]

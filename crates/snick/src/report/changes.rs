@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use snick_ir::text::shortened;
 
-use super::layers::Numbers;
+use super::numbers::Numbers;
 use super::{Numbered, Text};
 use crate::{ChangeDetail, ChangeGroup, DiffOptions, Error, LayerRef, Model, ModelDiff, ModelEnd, diff};
 

@@ -5,6 +5,7 @@
 
 mod changes;
 mod layers;
+mod numbers;
 mod overview;
 mod scopes;
 mod slices;
@@ -20,7 +21,7 @@ use snick_ir::{Code, Fact, Graph};
 use snick_shape::{SymExpr, Symbols};
 
 use self::changes::Changes;
-use self::layers::Numbers;
+use self::numbers::Numbers;
 use self::overview::Overview;
 use crate::{Amount, Error, Model, write_file};
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use snick_ir::{Format, Graph, Op, Severity};
 use snick_tensor::ElementType;
 
-use super::layers::Numbers;
+use super::numbers::Numbers;
 use super::{Expr, Numbered, Text, object, texts};
 use crate::{BirthKind, Finding, Model, public_name};
 

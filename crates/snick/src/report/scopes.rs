@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use snick_view::{Item, Scope};
 
 use super::Text;
-use super::layers::NumberedGraph;
+use super::numbers::NumberedGraph;
 
 /// The parts of a graph or scope: ids of layers, and scopes.
 pub(super) struct Parts<'g> {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use snick_ir::{Condition, EmptyAxes, Part};
 use snick_shape::{Birth, SymExpr, SymbolId};
 
-use super::layers::{NumberedGraph, Numbers};
+use super::numbers::{NumberedGraph, Numbers};
 use super::{Expr, Text};
 use crate::BirthKind;
 use crate::analyze::symbols::Births;

@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use snick_ir::{Graph, Part, ValuePart};
 
-use super::layers::{NumberedGraph, Numbers};
+use super::numbers::{NumberedGraph, Numbers};
 use crate::analyze::why::tree::Tracer;
 
 /// Maximum number of input parts to try for a report. A step through a layer tries each size and each known
