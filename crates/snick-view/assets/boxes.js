@@ -6,7 +6,7 @@ import { notation } from "./slices.js";
 export const [CHARACTER, LINE, PADDING] = [7.3, 15, 8];
 
 /** The space between the outputs of a box and the next row. */
-const ARROW = 22;
+const ARROW = 20;
 
 /** The height of the bar that shows the categories in a scope. */
 export const SHARES = 4;

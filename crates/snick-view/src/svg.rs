@@ -16,7 +16,7 @@ const LINE: f64 = 15.0;
 const PADDING: f64 = 8.0;
 
 /// The space between the outputs of a box and the next layer.
-const ARROW: f64 = 22.0;
+const ARROW: f64 = 20.0;
 
 /// Space around the picture.
 const MARGIN: f64 = 16.0;
