@@ -69,7 +69,7 @@ function addLanes(items, rows, rowOf, readers) {
   return lanes;
 }
 
-/** The number of the chain of each item: boxes or lanes below each other without other boxes beside them on the way. */
+/** The number of the chain of each item: boxes or lanes that follow each other from row to row, each box leading to one box only. */
 function chains(items) {
   const only = (list) => {
     const found = list.filter((item) => items[item].isBox);

@@ -50,7 +50,7 @@ macro_rules! op_family {
     (@fields $function:ty { $($fields:tt)* } $($action:tt)*) => {
         declared!($($action)* { pub function: $function, $($fields)* })
     };
-    // The category of an op: that of its row, or else that of the family.
+    // The category of an op: its row declares it, or else the family.
     (@category $family:ident) => { $crate::Category::$family };
     (@category $family:ident $own:ident) => { $crate::Category::$own };
     // The operation type determines the function, unless the family parses the function itself.

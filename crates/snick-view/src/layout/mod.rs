@@ -257,7 +257,7 @@ struct Wanted {
     weight: f64,
 }
 
-/// Boxes or lanes below each other, without other boxes beside them on the way.
+/// Boxes or lanes that follow each other from row to row. A box leads to one box of the next row at most.
 struct Chains {
     /// The number of the chain of each item.
     chain: Vec<usize>,

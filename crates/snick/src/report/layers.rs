@@ -7,7 +7,7 @@ use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Category, Graph, NodeId, Op, Output};
 
 use super::numbers::{NumberedGraph, Numbers};
-use super::scopes::Parts;
+use super::scopes::ScopeItems;
 use super::values::Histogram;
 use super::{Expr, Numbered, Text, dims, object, texts};
 use crate::{LayerCost, ModelCost};
@@ -46,7 +46,7 @@ impl Serialize for Graphs<'_> {
             owner: Option<usize>,
             #[serde(skip_serializing_if = "Option::is_none")]
             role: Option<&'m str>,
-            scopes: Parts<'m>,
+            scopes: ScopeItems<'m>,
             layers: Layers<'m>,
         }
         let numbers = &self.of.numbers;
@@ -56,7 +56,7 @@ impl Serialize for Graphs<'_> {
             title: Text(&numbered.graph.name),
             owner: numbered.owner.map(|(owner, _)| owner),
             role: numbered.owner.map(|(_, role)| role),
-            scopes: Parts { of: numbered, items: snick_view::scopes(numbered.graph) },
+            scopes: ScopeItems { of: numbered, items: snick_view::scopes(numbered.graph) },
             layers: Layers { numbered, failed: &self.failed, costs: costs.as_ref() },
         }))
     }

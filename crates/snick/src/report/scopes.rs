@@ -7,23 +7,23 @@ use super::Text;
 use super::numbers::NumberedGraph;
 
 /// The parts of a graph or scope: ids of layers, and scopes.
-pub(super) struct Parts<'g> {
+pub(super) struct ScopeItems<'g> {
     pub of: &'g NumberedGraph<'g>,
     pub items: Vec<Item>,
 }
 
-impl Serialize for Parts<'_> {
+impl Serialize for ScopeItems<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.items.iter().map(|item| Part { of: self.of, item }))
+        serializer.collect_seq(self.items.iter().map(|item| ScopeItem { of: self.of, item }))
     }
 }
 
-struct Part<'g> {
+struct ScopeItem<'g> {
     of: &'g NumberedGraph<'g>,
     item: &'g Item,
 }
 
-impl Serialize for Part<'_> {
+impl Serialize for ScopeItem<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct ScopeData<'g> {
@@ -33,7 +33,7 @@ impl Serialize for Part<'_> {
             repeats: Option<usize>,
             /// Whether the first view shows the parts.
             open: bool,
-            items: Vec<Part<'g>>,
+            items: Vec<ScopeItem<'g>>,
         }
         let Self { of, item } = *self;
         match item {
@@ -42,7 +42,7 @@ impl Serialize for Part<'_> {
                 name: Text(name),
                 repeats: Some(*repeats).filter(|repeats| *repeats > 0),
                 open: *is_open,
-                items: items.iter().map(|item| Part { of, item }).collect(),
+                items: items.iter().map(|item| ScopeItem { of, item }).collect(),
             }
             .serialize(serializer),
         }
