@@ -54,9 +54,32 @@ function firstView(path) {
   });
 }
 
+/** Whether a straight line passes through a rectangle. */
+function passes([from, to], [left, top, width, height]) {
+  let [first, last] = [0, 1];
+  const clip = (step, room) => {
+    if (step === 0) return room > 0;
+    if (step < 0) first = Math.max(first, room / step);
+    else last = Math.min(last, room / step);
+    return first < last;
+  };
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  return clip(-dx, from.x - left) && clip(dx, left + width - from.x) && clip(-dy, from.y - top) && clip(dy, top + height - from.y);
+}
+
+/** Checks that no arrow passes through a box. */
+function assertClear({ boxes, arrows }, path) {
+  for (const stops of arrows) {
+    for (let at = 1; at < stops.length; at += 1) {
+      for (const { place, lines } of boxes) assert.ok(!passes([stops[at - 1], stops[at]], place), `an arrow of ${path} passes through ${lines}`);
+    }
+  }
+}
+
 /** Checks that pictures and reports of a model have the same boxes and arrows. */
 function assertSame(path) {
   const [pictures, views] = [drawn(path), firstView(path)];
+  views.forEach((view) => assertClear(view, path));
   assert.equal(pictures.length, views.length);
   // A picture draws bodies below their owner, a report after all graphs outside.
   const key = ({ boxes }) => JSON.stringify(boxes.map(({ lines }) => lines));

@@ -17,7 +17,7 @@ const LONGEST = 40;
 /** Maximum number of outputs that a box lists. */
 const MOST_OUTPUTS = 4;
 
-/** Maximum number of layers of a scope whose box lists the operations instead of the number of layers. */
+/** A scope of at most this many layers lists their operations; another one as many of the most frequent. */
 const FEW_LAYERS = 3;
 
 /** A box shows the largest constant that its layer contains, if it has more elements than this. */
@@ -26,8 +26,10 @@ const FEW_ELEMENTS = 64;
 /** The lines and outputs of a box, the width `inner` of the box itself, and the space that it needs with its outputs. */
 export function boxOf(model, item) {
   const isLayer = item.id !== undefined;
-  const outputs = isLayer ? item.outputs.slice(0, item.kind === "output" ? 0 : MOST_OUTPUTS) : [];
-  const lines = isLayer ? linesOf(model, item) : [shortened(scopeTitle(item)), shortened(item.name)];
+  const isEnd = item.kind === "output";
+  const values = isLayer ? item.outputs : model.leaving(item).map((source) => model.source(source));
+  const outputs = values.slice(0, isEnd ? 0 : MOST_OUTPUTS);
+  const lines = isLayer ? linesOf(model, item) : linesOfScope(item);
   const inner = longest(lines) * CHARACTER + 2 * PADDING;
   const widest = longest(outputs.map((output) => shortened(symbolic(output))));
   return {
@@ -36,15 +38,15 @@ export function boxOf(model, item) {
   };
 }
 
-/** The first points of an arrow from a box: it goes straight down beside the outputs. */
-export function startOf({ x, y, height, outputs }) {
+/** The first points of an arrow from a box: it goes straight down beside the outputs, and past the boxes of the same row. */
+export function startOf({ x, y, height, outputs, rowBottom }) {
   const bottom = y + height;
-  return [{ x, y: bottom }, { x, y: bottom + outputs.length * LINE }];
+  return [{ x, y: bottom }, { x, y: Math.max(bottom + outputs.length * LINE, rowBottom) }];
 }
 
 /** The operation and name of a layer, its weights and its primitives. */
 function linesOf(model, layer) {
-  const lines = [shortened(layer.op), shortened(lastName(layer.name))];
+  const lines = [shortened(layer.op), shortName(lastName(layer.name))];
   const weights = largestConstant(model, layer);
   if (weights) lines.push(shortened(`weights ${symbolic(weights)}`));
   const slice = model.slices.get(layer.id);
@@ -68,10 +70,17 @@ function symbolic(output) {
   return `${output.type}${output.dims ? `[${output.dims.join(",")}]` : "[...]"}`;
 }
 
-function scopeTitle(scope) {
-  const { repeats, size } = scope;
-  if (repeats === 0 && size <= FEW_LAYERS) return scope.layers.map(({ op }) => op).join(", ");
-  return repeats > 0 && repeats < size ? `${repeats} × ${Math.round(size / repeats)} layers` : `${size} layers`;
+/** The number of layers of a scope, its name, and its most frequent operations. The numbers of a group are those of a block. */
+function linesOfScope({ name, layers, repeats, size }) {
+  const used = new Map();
+  layers.forEach(({ op }) => used.set(op, (used.get(op) ?? 0) + 1));
+  if (repeats > 0 && repeats === size) return [shortened(`${size} × ${layers[0].op}`), shortName(name)];
+  if (repeats === 0 && size <= FEW_LAYERS) return [shortened(layers.map(({ op }) => op).join(", ")), shortName(name)];
+  const blocks = Math.max(repeats, 1);
+  const each = (count) => Math.round(count / blocks);
+  const frequent = [...used].sort((a, b) => b[1] - a[1]).slice(0, FEW_LAYERS);
+  const title = `${repeats > 0 ? `${repeats} × ` : ""}${each(size)} layers`;
+  return [title, shortName(name), shortened(frequent.map(([op, count]) => `${each(count)} ${op}`).join(", "))];
 }
 
 /** The last part of a name, with the scope before it. */
@@ -82,6 +91,15 @@ function lastName(name) {
 /** The number of characters of the longest text. */
 function longest(texts) {
   return Math.max(0, ...texts.map((text) => [...text].length));
+}
+
+/** A name with at most the greatest number of characters; its start is left out, or those of both ends of a range. */
+function shortName(name) {
+  if ([...name].length <= LONGEST) return name;
+  const parts = name.split(" … ");
+  const ends = parts.length > 1 ? [parts[0], parts.at(-1)] : parts;
+  const most = ends.length > 1 ? LONGEST / 2 - 2 : LONGEST;
+  return ends.map((end) => ([...end].length > most ? `…${[...end].slice(1 - most).join("")}` : end)).join(" … ");
 }
 
 /** A line with at most the greatest number of characters; its middle is left out. */

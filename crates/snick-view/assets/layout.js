@@ -18,7 +18,7 @@ const [PLACE_SWEEPS, STRAIGHTENING] = [8, 8];
 
 /**
  * Lays out boxes of these sizes (`width`, `height`, and the space `below`). Returns for each box the middle of its upper
- * edge, for each arrow the points between the boxes, and the total size. Arrows are pairs of indices; those that point
+ * edge and the lower edge of its row, for each arrow the points between the boxes, and the total size. Arrows are pairs of indices; those that point
  * back to an earlier box are ignored. All arrows from a box share one line down to its lowest reader, which reserves a
  * place, called a lane, in each row that it crosses.
  */
@@ -167,7 +167,7 @@ function finish(sizes, arrows, rowOf, items, rows, lanes) {
     tops.push(y);
     y += heights[row] + belows[row];
   });
-  const boxes = sizes.map((_, at) => ({ x: items[at].x - left, y: tops[rowOf[at]] }));
+  const boxes = sizes.map((_, at) => ({ x: items[at].x - left, y: tops[rowOf[at]], rowBottom: tops[rowOf[at]] + heights[rowOf[at]] }));
   const ways = arrows.map(([from, to]) =>
     lanes[from].slice(0, Math.max(rowOf[to] - rowOf[from] - 1, 0)).flatMap((lane, step) => {
       const [x, row] = [items[lane].x - left, rowOf[from] + 1 + step];

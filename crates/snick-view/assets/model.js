@@ -349,6 +349,13 @@ export class Model {
     return this.layers.flatMap((layer) => layer.outputs.filter((output) => output.dims?.some(depends)).map((output) => ({ layer, output })));
   }
 
+  /** The outputs of the layers of a scope that other layers read. */
+  leaving({ layers }) {
+    const inside = new Set(layers.map(({ id }) => id));
+    const leaves = ([id, port]) => this.layers[id].readers.some(([reader, input]) => !inside.has(reader) && this.layers[reader].inputs[input][1] === port);
+    return layers.flatMap((layer) => layer.outputs.map((_, port) => [layer.id, port])).filter(leaves);
+  }
+
   /** The bytes of the constants of which a layer is the first reader, directly or through other constants. */
   weights(layer) {
     let total = 0;

@@ -48,7 +48,7 @@ export class Painter {
       return;
     }
     this.shares(box.shares, left + 1, box.y + box.height - SHARES - 1, box.inner - 2, SHARES);
-    if (box.severity) this.mark(box.severity, left + box.inner - 3, box.y + 3);
+    if (box.severity) this.mark(box.severity, left + box.inner + 1, box.y);
     this.texts(box, left + PADDING);
   }
 

@@ -63,8 +63,7 @@ export class Panel {
     const inside = new Set(layers);
     const isData = ([id]) => !inside.has(this.model.layers[id]) && !this.model.constants.has(id);
     const entering = distinct(layers.flatMap((layer) => layer.inputs.filter((source) => source && isData(source))));
-    const leaves = ([id, port]) => this.model.layers[id].readers.some(([reader, input]) => !inside.has(this.model.layers[reader]) && this.model.layers[reader].inputs[input][1] === port);
-    const leaving = layers.flatMap((layer) => layer.outputs.map((_, port) => [layer.id, port])).filter(leaves);
+    const leaving = this.model.leaving(scope);
     const value = (source) => element("div", { class: "port" }, this.links.layer(source[0]), " ", this.links.value(this.model.source(source)));
     const used = new Map();
     layers.forEach(({ op }) => used.set(op, (used.get(op) ?? 0) + 1));

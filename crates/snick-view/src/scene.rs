@@ -1,10 +1,11 @@
 //! The content of a picture: the boxes and arrows of a graph, without their positions.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use snick_ir::ops::slice::notation;
 use snick_ir::text::Escaped;
-use snick_ir::{Category, Graph, NodeId, Op, Output};
+use snick_ir::{Category, Graph, NodeId, Op, Output, Value};
 use snick_pass::{absent_primitive, is_slice_like, primitives_by_layer};
 
 use crate::repeats::ends;
@@ -16,7 +17,7 @@ const MOST_ELEMENTS: usize = 8;
 /// A box shows the largest constant that its layer contains, if it has more elements than this.
 const FEW_ELEMENTS: usize = 64;
 
-/// Maximum number of layers of a scope whose box lists the operations instead of the number of layers.
+/// A scope of at most this many layers lists their operations; another one as many of the most frequent.
 const FEW_LAYERS: usize = 3;
 
 /// Maximum number of outputs that a box lists.
@@ -108,11 +109,12 @@ pub struct SceneBox {
     pub title: String,
     /// The name of the layer or of the scope.
     pub name: String,
-    /// The largest constant that the layer contains. For a slice-like layer, also its primitives.
+    /// The largest constant that the layer contains. For a slice-like layer, also its primitives. For a scope,
+    /// its most frequent operations.
     pub details: Vec<String>,
     /// The constants that the layer reads, with the elements of short ones.
     pub constants: Vec<String>,
-    /// The first outputs of the layer.
+    /// The first outputs of the layer, or of the layers of the scope that other layers read.
     pub outputs: Vec<SceneOutput>,
 }
 
@@ -285,23 +287,58 @@ impl Layers<'_> {
 
     fn scope(&self, scope: &Scope, layers: &[NodeId]) -> SceneBox {
         let has_failed = layers.iter().any(|&id| self.options.is_failed(self.graph.node(id).name()));
+        let (title, details) = self.contents(scope, layers);
         SceneBox {
             kind: if has_failed { BoxKind::Failed } else { BoxKind::Scope },
             is_scope: true,
             shares: shares(self.graph, layers),
-            title: match (scope.repeats, scope.size) {
-                (0, ..=FEW_LAYERS) => {
-                    let ops = layers.iter().map(|&id| escaped(self.graph.node(id).op().type_name()));
-                    ops.collect::<Vec<_>>().join(", ")
-                }
-                (repeats, size) if repeats == 0 || repeats == size => format!("{size} layers"),
-                (repeats, size) => format!("{repeats} × {} layers", (size + repeats / 2) / repeats),
-            },
+            title,
             name: escaped(&scope.name),
-            details: Vec::new(),
+            details,
             constants: Vec::new(),
-            outputs: Vec::new(),
+            outputs: self.leaving(layers),
         }
+    }
+
+    /// The title of a scope, and its most frequent operations. The numbers of a group are those of a block.
+    fn contents(&self, scope: &Scope, layers: &[NodeId]) -> (String, Vec<String>) {
+        let ops: Vec<String> =
+            layers.iter().map(|&id| escaped(self.graph.node(id).op().type_name())).collect();
+        match (scope.repeats, ops.as_slice()) {
+            (repeats, [first, ..]) if repeats == ops.len() => {
+                return (format!("{repeats} × {first}"), Vec::new());
+            }
+            (0, _) if ops.len() <= FEW_LAYERS => return (ops.join(", "), Vec::new()),
+            _ => {}
+        }
+        let mut used: Vec<(&String, usize)> = Vec::new();
+        let mut places: HashMap<&String, usize> = HashMap::new();
+        for op in &ops {
+            let place = *places.entry(op).or_insert(used.len());
+            if place == used.len() {
+                used.push((op, 0));
+            }
+            used[place].1 += 1;
+        }
+        used.sort_by_key(|&(_, count)| Reverse(count));
+        let blocks = scope.repeats.max(1);
+        let each = |count: usize| (count + blocks / 2) / blocks;
+        let frequent = used.iter().take(FEW_LAYERS).map(|&(op, count)| format!("{} {op}", each(count)));
+        let frequent = frequent.collect::<Vec<_>>().join(", ");
+        let times = if scope.repeats > 0 { format!("{} × ", scope.repeats) } else { String::new() };
+        (format!("{times}{} layers", each(ops.len())), vec![frequent])
+    }
+
+    /// The first outputs of layers that other layers read.
+    fn leaving(&self, layers: &[NodeId]) -> Vec<SceneOutput> {
+        let inside: HashSet<NodeId> = layers.iter().copied().collect();
+        let outputs = layers.iter().flat_map(|&node| {
+            let outs = self.graph.node(node).outs();
+            (0u32..).zip(outs).map(move |(port, out)| (Value { node, port }, out))
+        });
+        let leaves = |value: Value| self.graph.uses(value).iter().any(|(reader, _)| !inside.contains(reader));
+        let leaving = outputs.filter(|&(value, _)| leaves(value)).take(MOST_OUTPUTS);
+        leaving.map(|(_, out)| output(self.graph, out)).collect()
     }
 
     /// The scenes of the bodies of a layer.

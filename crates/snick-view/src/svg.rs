@@ -121,9 +121,10 @@ impl<'s> Panel<'s> {
         for (arrow, way) in self.scene.arrows.iter().zip(&self.layout.ways) {
             let (from, to) = (self.layout.boxes[arrow.from], self.layout.boxes[arrow.to]);
             let start = Point { y: from.y + self.sizes[arrow.from].height, ..from };
-            // The arrow goes straight down beside the outputs.
+            // The arrow goes straight down beside the outputs, and past the boxes of the same row.
             let outputs = self.scene.boxes[arrow.from].outputs.len() as f64;
-            let below = Point { y: start.y + outputs * LINE, ..start };
+            let y = (start.y + outputs * LINE).max(self.layout.row_bottoms[arrow.from]);
+            let below = Point { y, ..start };
             let stops: Vec<Point> =
                 [start, below].into_iter().chain(way.iter().copied()).chain([to]).collect();
             let _ = writeln!(out, "<path class=\"way\" marker-end=\"url(#tip)\" d=\"{}\"/>", path(&stops));
@@ -141,7 +142,7 @@ fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, String)> {
     let start = one.name.rmatch_indices('/').nth(1).filter(|_| !one.is_scope);
     let name = start.map_or(one.name.as_str(), |(at, _)| &one.name[at + 1..]);
     let details = one.details.iter().map(|detail| ("detail", shortened(detail)));
-    [("title", shortened(&one.title)), ("name", shortened(name))].into_iter().chain(details)
+    [("title", shortened(&one.title)), ("name", short_name(name))].into_iter().chain(details)
 }
 
 /// The number of characters of the longest line.
@@ -245,6 +246,25 @@ fn path(stops: &[Point]) -> String {
         };
     }
     path
+}
+
+/// Shortens a name to [`LONGEST`] characters by dropping its start, or the starts of both ends of a range.
+fn short_name(name: &str) -> String {
+    if name.chars().count() <= LONGEST {
+        return name.to_owned();
+    }
+    let cut = |end: &str, most: usize| match end.chars().count() {
+        count if count > most => {
+            format!("…{}", end.chars().skip(count - (most - 1)).collect::<String>())
+        }
+        _ => end.to_owned(),
+    };
+    match (name.split_once(" … "), name.rsplit_once(" … ")) {
+        (Some((first, _)), Some((_, last))) => {
+            format!("{} … {}", cut(first, LONGEST / 2 - 2), cut(last, LONGEST / 2 - 2))
+        }
+        _ => cut(name, LONGEST),
+    }
 }
 
 /// Shortens a line to [`LONGEST`] characters by dropping its middle.

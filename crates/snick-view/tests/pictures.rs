@@ -143,7 +143,7 @@ fn equal_layers_of_a_long_chain_are_a_group() {
     let graph = graph(&layers);
     let first = Scene::new(&graph, &PictureOptions::new());
     let titles: Vec<&str> = first.boxes.iter().map(|one| one.title.as_str()).collect();
-    assert_eq!(titles, ["Parameter", "ReLU", "9999 layers", "Result"]);
+    assert_eq!(titles, ["Parameter", "ReLU", "9999 × ReLU", "Result"]);
     assert_eq!(Scene::new(&graph, &PictureOptions::new().each_repeat(true)).boxes.len(), 10_002);
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Point {
 pub(crate) struct Layout {
     /// For each box, the midpoint of its upper edge.
     pub boxes: Vec<Point>,
+    /// For each box, the lower edge of its row.
+    pub row_bottoms: Vec<f64>,
     /// For each arrow, the points through which it passes between the boxes.
     pub ways: Vec<Vec<Point>>,
     pub width: f64,
@@ -237,6 +239,7 @@ impl Rows {
         }
         let point = |item: usize, y: f64| Point { x: self.items[item].x - left, y };
         let boxes = row_of.iter().enumerate().map(|(at, &row)| point(at, tops[row])).collect();
+        let row_bottoms = row_of.iter().map(|&row| tops[row] + heights[row].0).collect();
         let way = |arrow: &SceneArrow| -> Vec<Point> {
             let first = row_of[arrow.from] + 1;
             let both = |(step, &lane): (usize, &usize)| {
@@ -247,7 +250,7 @@ impl Rows {
             self.lanes[arrow.from].iter().take(crossed).enumerate().flat_map(both).collect()
         };
         let ways = arrows.iter().map(way).collect();
-        Layout { boxes, ways, width: (right - left).max(0.0), height: y }
+        Layout { boxes, row_bottoms, ways, width: (right - left).max(0.0), height: y }
     }
 }
 
