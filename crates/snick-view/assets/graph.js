@@ -10,6 +10,8 @@ import { Painter } from "./painter.js";
 import { Search } from "./search.js";
 
 const MARGIN = 40;
+/** The smallest scale of the first view, at which texts can still be read. */
+const LEGIBLE = 0.55;
 /** The width of a graph on paper, its largest height, the least height of a strip, and the pixels for each of these units. */
 const PAPER = 680;
 const TALLEST = 5400;
@@ -167,7 +169,8 @@ export class GraphView {
 
   /**
    * Fits the whole graph into the view ("all"), or the rows at its top ("top"): as many as can be shown at the largest
-   * scale at which they are as wide as the view. In both cases, the sides of the view cut no box.
+   * scale at which they are as wide as the view. In both cases, the sides of the view cut no box, unless texts at the top
+   * would be too small to read.
    */
   fit(what) {
     this.fitted = what;
@@ -184,8 +187,10 @@ export class GraphView {
       if (fitting === scale) break;
       scale = fitting;
     }
-    this.scale = scale;
-    this.x = this.boxes.length === 0 ? 0 : (width - (left + right) * scale) / 2;
+    this.scale = what === "all" ? scale : Math.max(scale, LEGIBLE);
+    // What does not fit on a narrow screen begins with the first box in the middle.
+    const middle = this.scale === scale ? (left + right) / 2 : this.boxes[0]?.x;
+    this.x = this.boxes.length === 0 ? 0 : width / 2 - middle * this.scale;
     this.y = MARGIN / 2;
     this.draw();
   }
