@@ -2,33 +2,23 @@
 // colours on the canvas, which axe does not see, is computed. A report can be used with keys and printed.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { CATEGORIES } from "../../crates/snick-view/assets/contents.js";
+import { addAxe, SCREENS, violations } from "./axe.js";
 import { launch, model, open, painted, showSizes, tab, writeReport } from "./browser.js";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const SCREENS = [[1440, 900], [390, 844]];
 const TABS = ["Graph", "Table", "Overview", "Unknown", "Slices", "Memory and work", "Check", "Changes"];
 
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
-/** What axe finds, one line per element. */
-async function violations(page) {
-  await painted(page);
-  const { violations } = await page.evaluate(() => axe.run());
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} ${target}: ${failureSummary}`));
-}
-
 for (const colorScheme of ["light", "dark"]) {
   for (const [width, height] of SCREENS) {
     test(`axe finds nothing on a ${colorScheme} screen of ${width} by ${height}`, async () => {
       const report = writeReport(model("focus_cnn"), "--diff", model("subgraphs_loop"));
       const page = await open(browser, report, { viewport: { width, height }, colorScheme, bypassCSP: true });
-      await page.evaluate(AXE);
+      await addAxe(page);
       await showSizes(page);
       for (const name of TABS) {
         await tab(page, name);
