@@ -102,6 +102,16 @@ export async function showSizes(page) {
   if ((await button.getAttribute("aria-expanded")) === "false") await button.click();
 }
 
+/** The field of a size. A page that infers its model again folds the sliders, so they may have to be shown once more. */
+export async function sizeField(page, symbol) {
+  const field = page.getByRole("textbox", { name: `Size of ${symbol}` });
+  for (let attempt = 0; attempt < 100 && !(await field.isVisible()); attempt += 1) {
+    await showSizes(page);
+    await page.waitForTimeout(100);
+  }
+  return field;
+}
+
 export async function screenshot(page, name) {
   await painted(page);
   mkdirSync(SCREENSHOTS, { recursive: true });

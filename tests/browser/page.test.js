@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { model, ROOT, screenshot, showSizes, tab, table } from "./browser.js";
+import { model, ROOT, screenshot, showSizes, sizeField, tab, table } from "./browser.js";
 import { downloads, drop, file, graph, shows, text, useSite, visit } from "./site.js";
 
 useSite();
@@ -38,7 +38,7 @@ test("a dropped model is inferred with shapes, made canonical, run and explained
   await page.getByRole("textbox", { name: /^image/ }).fill("[N,3,H=32..64,64]");
   await screenshot(page, "page-shapes");
   await page.keyboard.press("Enter");
-  await page.getByRole("textbox", { name: "Size of N" }).waitFor();
+  await (await sizeField(page, "N")).waitFor();
   const shapes = new Map((await table(page)).map(([layer, , shape]) => [layer, shape]));
   assert.equal(shapes.get("focus"), "f32[N,12,(H+1)/2,32]");
   await page.getByRole("button", { name: "Canonical" }).click();

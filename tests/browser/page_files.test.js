@@ -5,7 +5,7 @@ import { closeSync, ftruncateSync, mkdtempSync, openSync, readdirSync, readFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { model, ROOT, screenshot, snick, tab } from "./browser.js";
+import { model, ROOT, screenshot, sizeField, snick, tab } from "./browser.js";
 import { drop, file, shows, useSite, visit } from "./site.js";
 
 useSite();
@@ -33,12 +33,12 @@ test("weights join a model that is shown without them, which keeps the position"
   await shows(page, "focus_cnn");
   await waits(page, /net\.xml waits for net\.bin/);
   await screenshot(page, "page-waiting");
-  await page.getByRole("textbox", { name: "Size of s0" }).fill("20");
+  await (await sizeField(page, "s0")).fill("20");
   await tab(page, "Table");
   await drop(page, file(BIN, "net.bin"));
   await isComplete(page);
   assert.equal(await page.getByRole("tab", { selected: true }).innerText(), "Table");
-  assert.equal(await page.getByRole("textbox", { name: "Size of s0" }).inputValue(), "20");
+  assert.equal(await (await sizeField(page, "s0")).inputValue(), "20");
   await run(page);
   // A single file of weights joins the only model that waits, whatever its name is.
   await drop(page, file(XML, "net.xml"));
@@ -189,7 +189,7 @@ test("a model of 500 MB is in memory once, and a larger one is refused", { timeo
     await (await larger).setFiles(wide(folder, 1_200e6));
     await page.locator("#message.problem #what", { hasText: "1200 MB" }).waitFor();
     assert.match(await page.locator("#help").innerText(), /snick report/);
-    assert.equal(await page.locator("#viewer h1").innerText(), "wide");
+    assert.equal(await page.locator("#viewer h1").innerText(), "wide.xml");
     assert.deepEqual(page.problems, []);
   } finally {
     rmSync(folder, { recursive: true });

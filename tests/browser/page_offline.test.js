@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { screenshot, tab, watched } from "./browser.js";
+import { screenshot, sizeField, tab, watched } from "./browser.js";
 import { serve } from "./server.js";
 import { shows, SITE, site, useSite, visit } from "./site.js";
 
@@ -46,7 +46,7 @@ test("a reload keeps the model and its position until the model is forgotten", a
   await page.getByRole("button", { name: "Shapes…" }).click();
   await page.getByLabel("image f32").fill("[N,3,H=32..64,64]");
   await page.keyboard.press("Enter");
-  await page.getByRole("textbox", { name: "Size of N" }).fill("3");
+  await (await sizeField(page, "N")).fill("3");
   await page.getByRole("button", { name: "Canonical" }).click();
   await page.locator("[data-do=canonical][aria-pressed=true]").waitFor();
   await page.getByRole("searchbox", { name: "Search layers by name" }).fill("deep_swish");
@@ -54,7 +54,7 @@ test("a reload keeps the model and its position until the model is forgotten", a
   await tab(page, "Overview");
   await reload(page);
   await shows(page, "focus_cnn");
-  assert.equal(await page.getByRole("textbox", { name: "Size of N" }).inputValue(), "3");
+  assert.equal(await (await sizeField(page, "N")).inputValue(), "3");
   assert.equal(await page.getByRole("tab", { selected: true }).innerText(), "Overview");
   assert.equal(await page.locator("[data-do=canonical]").getAttribute("aria-pressed"), "true");
   assert.equal(await page.locator(".panel h2").textContent(), "deep_swish");

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { model, screenshot, snick } from "./browser.js";
+import { model, screenshot, sizeField, snick } from "./browser.js";
 import { npy, npz, readNpy, readNpz } from "./numpy_files.js";
 import { downloads, drop, shows, text, useSite, visit } from "./site.js";
 
@@ -40,8 +40,8 @@ test("a run has the sizes of the sliders and the seed, and gives the outputs of 
   const page = await visit();
   await page.getByRole("button", { name: "Open an example" }).click();
   await shows(page, "focus_cnn");
-  await page.getByRole("textbox", { name: "Size of s0" }).fill("32");
-  await page.getByRole("textbox", { name: "Size of s1" }).fill("48");
+  await (await sizeField(page, "s0")).fill("32");
+  await (await sizeField(page, "s1")).fill("48");
   const dialog = await openRun(page);
   assert.equal(await dialog.getByLabel(/^image/).inputValue(), "[1,3,32,48]");
   await dialog.getByLabel("Seed of random inputs").fill("7");

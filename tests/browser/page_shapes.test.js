@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { screenshot, tab, table } from "./browser.js";
+import { screenshot, sizeField, tab, table } from "./browser.js";
 import { drop, shows, text, useSite, visit } from "./site.js";
 
 useSite();
@@ -93,15 +93,15 @@ test("new shapes keep the tab, the sizes and the selected layer", async () => {
   const rename = await openShapes(page);
   await rename.getByLabel("image f32").fill("[N,3,H=32..64,64]");
   await infer(rename);
-  await page.getByRole("textbox", { name: "Size of N" }).fill("2");
+  await (await sizeField(page, "N")).fill("2");
   await select(page, "deep_swish");
   await tab(page, "Table");
   const dialog = await openShapes(page);
   await dialog.getByLabel("image f32").fill("[N,3,H=32..96,64]");
   await infer(dialog);
-  await page.getByText("32..96").first().waitFor();
+  await page.getByText("32..96").first().waitFor({ state: "attached" });
   assert.equal(await page.getByRole("tab", { selected: true }).innerText(), "Table");
-  assert.equal(await page.getByRole("textbox", { name: "Size of N" }).inputValue(), "2");
+  assert.equal(await (await sizeField(page, "N")).inputValue(), "2");
   await tab(page, "Graph");
   assert.equal(await page.locator(".panel h2").innerText(), "deep_swish");
   assert.deepEqual(page.problems, []);
@@ -110,13 +110,13 @@ test("new shapes keep the tab, the sizes and the selected layer", async () => {
 test("the canonical form keeps the tab, the sizes and the selected layer", async () => {
   const page = await visit("?open=example/focus_cnn.xml&open=example/focus_cnn.bin");
   await shows(page, "focus_cnn");
-  await page.getByRole("textbox", { name: "Size of s1" }).fill("40");
+  await (await sizeField(page, "s1")).fill("40");
   await select(page, "deep_swish");
   await tab(page, "Overview");
   await page.getByRole("button", { name: "Canonical" }).click();
   await page.locator("[data-do=canonical][aria-pressed=true]").waitFor();
   assert.equal(await page.getByRole("tab", { selected: true }).innerText(), "Overview");
-  assert.equal(await page.getByRole("textbox", { name: "Size of s1" }).inputValue(), "40");
+  assert.equal(await (await sizeField(page, "s1")).inputValue(), "40");
   await tab(page, "Graph");
   assert.equal(await page.locator(".panel h2").innerText(), "deep_swish");
   assert.deepEqual(page.problems, []);
