@@ -1,5 +1,6 @@
 // The text and the size of the box of a layer or scope, like `svg.rs` for pictures.
 
+import { operations } from "./contents.js";
 import { notation } from "./slices.js";
 
 /** The width of a character, the height of a line, and the padding of a box. */
@@ -70,15 +71,13 @@ function symbolic(output) {
   return `${output.type}${output.dims ? `[${output.dims.join(",")}]` : "[...]"}`;
 }
 
-/** The number of layers of a scope, its name, and its most frequent operations. The numbers of a group are those of a block. */
+/** The number of layers of a scope, its name, and its most frequent operations. In a group of blocks, both count one block. */
 function linesOfScope({ name, layers, repeats, size }) {
-  const used = new Map();
-  layers.forEach(({ op }) => used.set(op, (used.get(op) ?? 0) + 1));
   if (repeats > 0 && repeats === size) return [shortened(`${size} × ${layers[0].op}`), shortName(name)];
   if (repeats === 0 && size <= FEW_LAYERS) return [shortened(layers.map(({ op }) => op).join(", ")), shortName(name)];
   const blocks = Math.max(repeats, 1);
   const each = (count) => Math.round(count / blocks);
-  const frequent = [...used].sort((a, b) => b[1] - a[1]).slice(0, FEW_LAYERS);
+  const frequent = operations(layers).slice(0, FEW_LAYERS);
   const title = `${repeats > 0 ? `${repeats} × ` : ""}${each(size)} layers`;
   return [title, shortName(name), shortened(frequent.map(([op, count]) => `${each(count)} ${op}`).join(", "))];
 }

@@ -7,6 +7,13 @@ export const CATEGORIES = new Map([
   ["quantisation", "Quantisation"], ["text", "Text"], ["control", "Control flow"], ["state", "State"], ["other", "Other"],
 ]);
 
+/** The operations of layers with the number of their layers, most frequent first. */
+export function operations(layers) {
+  const counts = new Map();
+  layers.forEach(({ op }) => counts.set(op, (counts.get(op) ?? 0) + 1));
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
 /** The worse of two severities. */
 export function worst(a, b) {
   const order = [undefined, "warning", "error"];

@@ -1,4 +1,4 @@
-// Lays out boxes in rows from top to bottom, like `layout.rs` for SVG, in time nearly linear in boxes and arrows.
+// Lays out boxes in rows from top to bottom, like the Rust module `layout` for SVG, in time nearly linear in boxes and arrows.
 
 import { reorder } from "./order.js";
 import { rowsOf, WIDEST_ROW } from "./rows.js";

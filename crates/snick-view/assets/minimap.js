@@ -10,10 +10,8 @@ export class Minimap {
   constructor(onMove) {
     this.canvas = element("canvas", { class: "minimap", width: SIZE, height: SIZE, "aria-hidden": "true" });
     this.canvas.addEventListener("pointerdown", (event) => {
-      // The map may be displayed smaller than it is drawn.
-      const shown = SIZE / this.canvas.clientWidth;
       const { left, top, scale } = this.place;
-      onMove((event.offsetX * shown - left) / scale, (event.offsetY * shown - top) / scale);
+      onMove((event.offsetX - left) / scale, (event.offsetY - top) / scale);
     });
   }
 

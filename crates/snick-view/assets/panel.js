@@ -1,5 +1,6 @@
 // Everything known about one layer, scope or symbol.
 
+import { operations } from "./contents.js";
 import { copyButton, definitions, element, link, longText, shortList, Unfolded } from "./dom.js";
 import { command } from "./links.js";
 import { bytes, count, counted } from "./numbers.js";
@@ -65,9 +66,6 @@ export class Panel {
     const entering = distinct(layers.flatMap((layer) => layer.inputs.filter((source) => source && isData(source))));
     const leaving = this.model.leaving(scope);
     const value = (source) => element("div", { class: "port" }, this.links.layer(source[0]), " ", this.links.value(this.model.source(source)));
-    const used = new Map();
-    layers.forEach(({ op }) => used.set(op, (used.get(op) ?? 0) + 1));
-    const operations = [...used].sort((a, b) => b[1] - a[1]);
     const inner = scope.items.filter((item) => item.id === undefined);
     const row = (child) => element("div", { class: "port" }, link(child.name, () => this.graph().revealScope(child)), ` ${counted(child.size, "layer")}`);
     const text = scope.repeats ? `${scope.repeats} blocks of the same structure, ${scope.size} layers in all` : `${scope.size} layers`;
@@ -80,7 +78,7 @@ export class Panel {
       ...this.section("Values that enter", this.list(entering, value, "entering"), entering.length === 0),
       ...this.section("Values that leave", this.list(leaving, value, "leaving"), leaving.length === 0),
       ...this.section("Scopes inside", this.list(inner, row, "inner"), inner.length === 0),
-      ...this.section("Operations", this.list(operations, ([op, times]) => element("div", { class: "port" }, `${times} × ${op}`), "operations")),
+      ...this.section("Operations", this.list(operations(layers), ([op, times]) => element("div", { class: "port" }, `${times} × ${op}`), "operations")),
     ];
   }
 

@@ -1,5 +1,6 @@
 // The layers as a table. Only visible rows are in the page.
 
+import { operations } from "./contents.js";
 import { copyButton, element, link } from "./dom.js";
 import { bytes, count } from "./numbers.js";
 
@@ -24,10 +25,7 @@ export class Table {
     const filter = { type: "search", placeholder: "Filter: name, operation, shape", "aria-label": "Filter layers", oninput: () => this.update() };
     this.filter = element("input", filter);
     this.operations = element("select", { "aria-label": "Operation", onchange: () => this.update() });
-    const used = new Map();
-    model.layers.forEach((layer) => used.set(layer.op, (used.get(layer.op) ?? 0) + 1));
-    const sorted = [...used].sort((a, b) => b[1] - a[1]);
-    this.operations.append(element("option", { value: "" }, "All operations"), ...sorted.map(([op, times]) => element("option", { value: op }, `${op} (${times})`)));
+    this.operations.append(element("option", { value: "" }, "All operations"), ...operations(model.layers).map(([op, times]) => element("option", { value: op }, `${op} (${times})`)));
     this.summary = element("span", { role: "status" });
     this.headings = COLUMNS.map((column) => element("div", { role: "columnheader" }, link(column.name, () => this.sort(column))));
     this.rows = element("div", { class: "rows", role: "rowgroup" });

@@ -2,6 +2,7 @@
 
 import { readAddress, replaceAddress, writtenAddress } from "./address.js";
 import { changesBySide, Comparison } from "./changes.js";
+import { operations } from "./contents.js";
 import { definitions, element, shortList } from "./dom.js";
 import { checkList, unknownList } from "./findings.js";
 import { GraphView } from "./graph.js";
@@ -282,9 +283,7 @@ class View {
       });
       return element("section", {}, element("h2", {}, title), rows);
     };
-    const used = new Map();
-    model.layers.forEach((layer) => used.set(layer.op, (used.get(layer.op) ?? 0) + 1));
-    const operations = [...used].sort((a, b) => b[1] - a[1]).map(([op, times]) => [op, String(times)]);
+    const used = operations(model.layers).map(([op, times]) => [op, String(times)]);
     const types = Object.entries(data.model.constants).map(([type, [elements, size]]) => [type, `${count(elements)} elements, ${bytes(size)}`]);
     const meaning = ([name, symbol]) => element("div", { class: "attribute" }, element("dt", {}, links.symbol(name)), element("dd", {}, `${interval(symbol)}: `, links.reason(symbol)));
     const symbols = shortList([...model.symbols], MOST_SYMBOLS, meaning, { into: element("dl", { class: "attributes" }) });
@@ -294,7 +293,7 @@ class View {
     updateRun();
     const notes = [...data.model.notes, ...(data.cost?.notes ?? [])].map((note) => element("li", {}, links.text(note)));
     const about = [["Graph", data.model.name], ["Files", data.model.files.join(", ")]].filter(([, value]) => value);
-    const sections = [["Model", about], ["Constants by type", types], ["Operations", operations]];
+    const sections = [["Model", about], ["Constants by type", types], ["Operations", used]];
     return element(
       "div", { class: "columns" }, ends(data.inputs, "Inputs"), ends(data.outputs, "Outputs"),
       data.cost ? element("section", {}, element("h2", {}, "A run"), run) : null,

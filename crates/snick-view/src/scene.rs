@@ -165,10 +165,10 @@ impl Scene {
     fn of(graph: &Graph, lowered: &Graph, options: &PictureOptions) -> Self {
         let mut scene = Self { title: escaped(&graph.name), ..Self::default() };
         let mut place_of: HashMap<NodeId, usize> = HashMap::new();
-        let shown = Shown::of(graph, options);
+        let shown = shown(graph, options);
         let layers = Layers { graph, lowered, primitives: primitives_by_layer(lowered), options };
         let constant = constants(graph);
-        for (at, item) in shown.boxes.iter().enumerate() {
+        for (at, item) in shown.iter().enumerate() {
             let inside = item.layers();
             place_of.extend(inside.iter().map(|&id| (id, at)));
             scene.boxes.push(match item {
@@ -189,40 +189,27 @@ impl Scene {
 }
 
 /// The layers and scopes that become boxes, in execution order.
-struct Shown {
-    boxes: Vec<Item>,
+fn shown(graph: &Graph, options: &PictureOptions) -> Vec<Item> {
+    let items = scopes(graph);
+    let Some((layer, steps)) = &options.around else {
+        return items.into_iter().flat_map(|item| opened(item, options)).collect();
+    };
+    let near = neighbourhood(graph, layer, *steps);
+    items.iter().flat_map(Item::layers).filter(|id| near.contains(id)).map(Item::Layer).collect()
 }
 
-impl Shown {
-    fn of(graph: &Graph, options: &PictureOptions) -> Self {
-        let mut shown = Self { boxes: Vec::new() };
-        let items = scopes(graph);
-        match &options.around {
-            Some((layer, steps)) => {
-                let near = neighbourhood(graph, layer, *steps);
-                let layers = items.iter().flat_map(Item::layers);
-                shown.boxes.extend(layers.filter(|id| near.contains(id)).map(Item::Layer));
-            }
-            None => items.into_iter().for_each(|item| shown.add(item, options)),
+/// The parts of an item that become boxes.
+fn opened(item: Item, options: &PictureOptions) -> Vec<Item> {
+    match item {
+        Item::Scope(scope) if options.opens(&scope) => {
+            // The blocks of a group after the first are closed.
+            let is_closed = |at: usize| scope.repeats > 0 && at > 0 && !options.each_repeat;
+            let parts = scope.items.into_iter().enumerate();
+            parts
+                .flat_map(|(at, part)| if is_closed(at) { vec![part] } else { opened(part, options) })
+                .collect()
         }
-        shown
-    }
-
-    fn add(&mut self, item: Item, options: &PictureOptions) {
-        match item {
-            Item::Scope(scope) if options.opens(&scope) => {
-                let is_group = scope.repeats > 0;
-                for (at, part) in scope.items.into_iter().enumerate() {
-                    // The blocks of a group after the first are closed.
-                    if is_group && at > 0 && !options.each_repeat {
-                        self.boxes.push(part);
-                    } else {
-                        self.add(part, options);
-                    }
-                }
-            }
-            item => self.boxes.push(item),
-        }
+        item => vec![item],
     }
 }
 
@@ -300,7 +287,7 @@ impl Layers<'_> {
         }
     }
 
-    /// The title of a scope, and its most frequent operations. The numbers of a group are those of a block.
+    /// The title of a scope, and its most frequent operations. In a group of blocks, both count one block.
     fn contents(&self, scope: &Scope, layers: &[NodeId]) -> (String, Vec<String>) {
         let ops: Vec<String> =
             layers.iter().map(|&id| escaped(self.graph.node(id).op().type_name())).collect();
