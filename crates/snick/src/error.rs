@@ -89,6 +89,14 @@ pub enum Error {
         /// The second name.
         name: String,
     },
+    /// An edit of a model failed, and the model is unchanged.
+    #[error("cannot {edit}: {error}")]
+    Edit {
+        /// The edit, such as ``rename `x` to `image` ``.
+        edit: String,
+        /// The reason.
+        error: Box<Error>,
+    },
     /// A folder contains no model or several models.
     #[error("{}: {message}", path.display())]
     Folder {
@@ -161,6 +169,7 @@ impl From<&Error> for Code {
             Error::Invalid { diagnostics } => {
                 diagnostics.first().map_or(Self::ShapeError, |first| Self::from(first.error()))
             }
+            Error::Edit { error, .. } => Self::from(&**error),
             Error::Op(error) => Self::from(error),
             Error::Tensor(_) => Self::ShapeError,
             Error::Limit { .. } => Self::Limit,
@@ -189,6 +198,7 @@ impl Error {
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Invalid { diagnostics } => diagnostics,
+            Self::Edit { error, .. } => error.diagnostics(),
             _ => &[],
         }
     }

@@ -49,7 +49,9 @@
 
 #[cfg(feature = "analyze")]
 mod analyze;
+mod edit;
 mod error;
+mod extract;
 mod index_demands;
 mod inference;
 mod input_candidates;
@@ -91,6 +93,7 @@ pub use analyze::{
 };
 #[cfg(all(feature = "analyze", feature = "emit"))]
 pub use analyze::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer, Unplanned};
+pub use edit::Editor;
 pub use error::Error;
 #[cfg(feature = "emit")]
 pub use files::{OutputFiles, Sink, WrittenFile, write_file};

@@ -4,6 +4,7 @@ mod conversion;
 #[cfg(feature = "emit")]
 mod output;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -100,6 +101,23 @@ impl Model {
     /// [`LoadOptions::optional_inputs`](crate::LoadOptions::optional_inputs) names them.
     pub fn optional_inputs(&self) -> &[String] {
         &self.optional_inputs
+    }
+
+    /// A model with a part of this model's graph.
+    pub(crate) fn with_graph(&self, graph: Graph) -> Self {
+        let layers: HashSet<&str> = graph.ids().map(|id| graph.node(id).name()).collect();
+        let has = |name: &str| layers.contains(name);
+        let errors = self.errors.iter().filter(|error| has(&error.layer)).cloned().collect();
+        let optional_inputs = self.optional_inputs.iter().filter(|name| has(name)).cloned().collect();
+        drop(layers);
+        Self { graph: graph.into(), errors, optional_inputs, ..self.clone() }
+    }
+
+    /// Renames an input that has a default value.
+    pub(crate) fn rename_optional_input(&mut self, old: &str, new: &str) {
+        for name in self.optional_inputs.iter_mut().filter(|name| *name == old) {
+            *name = new.to_string();
+        }
     }
 
     /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Call

@@ -19,28 +19,7 @@ pub fn layer_names(graph: &Graph) -> impl Iterator<Item = &str> {
 
 /// Whether a graph has a value with this name.
 pub fn has_value(graph: &Graph, name: &str) -> bool {
-    find_value(graph, name).is_some()
-}
-
-/// Finds a value by layer name, by `LAYER:PORT`, or by tensor name.
-fn find_value(graph: &Graph, name: &str) -> Option<Value> {
-    let of_layer = |name: &str, port: u32| {
-        let node = graph.ids().find(|&id| graph.node(id).name() == name)?;
-        let value = Value { node, port };
-        graph.output(value).is_some().then_some(value)
-    };
-    let of_tensor = || {
-        let values = graph.ids().flat_map(|node| {
-            (0..graph.node(node).outs().len()).map(move |port| Value { node, port: port as u32 })
-        });
-        let mut values = values;
-        values.find(|&value| graph.output(value).is_some_and(|out| out.names().iter().any(|n| n == name)))
-    };
-    let with_port = || {
-        let (layer, port) = name.rsplit_once(':')?;
-        of_layer(layer, port.parse().ok()?)
-    };
-    of_layer(name, 0).or_else(with_port).or_else(of_tensor)
+    graph.find_value(name).is_some()
 }
 
 /// The requested intermediate values of a run, and the values that were recorded so far.
@@ -54,7 +33,7 @@ pub struct InnerValues {
 impl InnerValues {
     /// Requests a value by name. Returns `false` if the graph has no such value.
     pub fn request(&mut self, graph: &Graph, name: &str) -> bool {
-        let value = find_value(graph, name);
+        let value = graph.find_value(name);
         self.requested.extend(value.map(|value| (name.to_string(), value)));
         value.is_some()
     }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use snick::{FeatureLevel, SaveOptions, SliceAs};
+use snick::{FeatureLevel, Format, Model, PictureOptions, SaveOptions, SliceAs};
 
-use super::console::Failure;
+use super::console::{Console, Failure};
 use super::help::OUTPUTS;
 use super::overwrite::OverwriteOptions;
 
@@ -40,6 +40,18 @@ impl TargetOptions {
             Some(SliceOp::StridedSlice) => SliceAs::StridedSlice,
         };
         SaveOptions::new().feature_level(self.feature_level).slice_as(slice_as)
+    }
+
+    /// Writes a model, and reports the files.
+    pub fn write(&self, model: &Model, output: &Path, console: &Console) -> Result<(), Failure> {
+        match Format::to_write(output) {
+            _ if is_stdout(output) => return console.print(&model.to_text()),
+            Some(Format::Svg | Format::Dot) => {
+                console.wrote(&[model.write_picture(output, &PictureOptions::new())?]);
+            }
+            _ => console.wrote(&model.write(output, self.save())?),
+        }
+        Ok(())
     }
 
     /// Refuses to write `target` over one of `inputs`; see [`OverwriteOptions::check`].

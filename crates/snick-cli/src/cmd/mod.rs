@@ -7,7 +7,9 @@ mod completions;
 mod convert;
 pub mod cost;
 pub mod diff;
+mod edit;
 mod explain;
+mod extract;
 pub mod infer;
 mod inspect;
 mod man;
@@ -34,6 +36,10 @@ pub enum Verb {
     Canon(canon::Options),
     /// Write the model in another format
     Convert(convert::Options),
+    /// Write a part of the model as a model of its own
+    Extract(extract::Options),
+    /// Change the model: rename, set attributes, replace constants, remove layers, choose outputs
+    Edit(edit::Options),
     /// Execute the model; inputs not provided are random
     Run(run::Options),
     /// Show where a size, a known value or an error comes from
@@ -81,6 +87,8 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Plan(options) => plan::run(&options, common, console),
         Verb::Diff(options) => diff::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, common, console),
+        Verb::Extract(options) => extract::run(&options, common, console),
+        Verb::Edit(options) => edit::run(&options, common, console),
         Verb::Report(options) => report::run(&options, common, console),
         Verb::Run(options) => run::run(&options, common, console),
         Verb::Why(options) => why::run(&options, common, console),

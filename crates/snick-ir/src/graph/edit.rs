@@ -1,10 +1,11 @@
 //! Changes to single nodes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use snick_shape::ShapeSpec;
 
-use super::{Declared, Graph, MAX_PORTS, NodeId, Output, Value};
+use super::{Declared, Graph, MAX_PORTS, Node, NodeId, Output, Value};
 use crate::{Op, OpError};
 
 impl Graph {
@@ -31,6 +32,27 @@ impl Graph {
     pub fn add_tensor_name(&mut self, value: Value, name: String) {
         if let Some(out) = self.output_mut(value) {
             out.names.push(name);
+        }
+    }
+
+    /// Renames a tensor of a value. OpenVINO IR lists the names of an output in its Result as well, so the
+    /// name is also replaced there.
+    pub fn rename_tensor(&mut self, value: Value, old: &str, new: &str) {
+        let Some(out) = self.output_mut(value) else { return };
+        let names = std::mem::take(&mut out.names).into_iter();
+        let renamed = names.map(|name| if name == old { new.to_string() } else { name });
+        let mut seen = HashSet::new();
+        out.names = renamed.filter(|name| seen.insert(name.clone())).collect();
+        for (reader, _) in self.uses(value) {
+            let Some(node) = self.nodes.node_weight_mut(self.place(reader)) else { continue };
+            let Some(details) = node.details.as_mut().filter(|_| matches!(node.op, Op::Result(_))) else {
+                continue;
+            };
+            let attrs = details.info.iter_mut().flat_map(|info| &mut info.attrs);
+            for (_, listed) in attrs.filter(|(name, _)| name == "output_names") {
+                let names = listed.split(',').map(|name| if name == old { new } else { name });
+                *listed = names.collect::<Vec<_>>().join(",");
+            }
         }
     }
 
@@ -70,6 +92,53 @@ impl Graph {
             None => return Err(OpError::ForeignValue),
         }
         Ok(())
+    }
+
+    /// Replaces the op of a layer, which keeps its name, its inputs and the tensor names of the outputs that
+    /// are read. Run inference afterwards, which adds the remaining outputs. What a file declares for outputs
+    /// and port numbers no longer applies, except to an unknown op, which has no other source of shapes.
+    pub fn set_op(&mut self, id: NodeId, op: Op) {
+        let used = self.used_outputs(id).len();
+        let Some(node) = self.nodes.node_weight_mut(self.place(id)) else { return };
+        node.op = op;
+        if node.op.is_opaque() {
+            return;
+        }
+        node.outs.truncate(used.max(1));
+        node.outs.iter_mut().for_each(|out| out.declared = None);
+        if let Some(details) = &mut node.details {
+            (details.input_ids, details.output_ids) = (None, None);
+        }
+    }
+
+    /// Replaces all Results by `results` in this order, each with the value that it returns. Values of other
+    /// graphs stay unconnected.
+    pub fn set_results(&mut self, results: Vec<(Node, Value)>) {
+        let old: HashSet<NodeId> = self.results().collect();
+        self.remove_all(&old);
+        // Free ids are reused in any order, but the order of the Results is that of their ids.
+        let mut ids: Vec<NodeId> = results.iter().map(|(node, _)| self.add(node.clone())).collect();
+        ids.sort_unstable();
+        for (id, (node, value)) in ids.into_iter().zip(results) {
+            let place = self.place(id);
+            self.nodes[place] = node;
+            // Fails for values of other graphs, which inference reports.
+            let _ = self.connect_new(value, id, 0);
+        }
+    }
+
+    /// Removes a layer if it has no readers, then each of its producers that has lost its last reader, and so
+    /// on. Layers for which `may_go` returns false stay.
+    pub fn remove_unread(&mut self, id: NodeId, may_go: impl Fn(&Op) -> bool) {
+        let mut todo = vec![id];
+        while let Some(id) = todo.pop() {
+            if !self.contains(id) || !self.used_outputs(id).is_empty() || !may_go(self.node(id).op()) {
+                continue;
+            }
+            let inputs = self.inputs(id);
+            self.remove(id);
+            todo.extend(inputs.into_iter().flatten().map(|input| input.node));
+        }
     }
 
     pub(super) fn output_mut(&mut self, value: Value) -> Option<&mut Output> {

@@ -53,12 +53,7 @@ fn apply(graph: &mut Graph, edit: &Edit) {
         Edit::Redirect(old, new) => graph.replace_uses(*old, *new),
         // Fails if the Parameter was removed.
         Edit::Shape(id, shape) => drop(graph.set_parameter_shape(*id, shape.clone())),
-        Edit::Op(id, op) => {
-            let Some(node) = graph.get(*id) else { return };
-            let (inputs, outputs) = (graph.inputs(*id).len(), node.outs().len());
-            let outputs = (0..).take(outputs).collect();
-            put(graph, *id, Op::clone(op), &(0..inputs).collect::<Vec<_>>(), outputs);
-        }
+        Edit::Op(id, op) => graph.set_op(*id, Op::clone(op)),
         Edit::Ports { node, op, inputs, outputs } => {
             put(graph, *node, Op::clone(op), inputs, outputs.clone())
         }
@@ -66,17 +61,9 @@ fn apply(graph: &mut Graph, edit: &Edit) {
     }
 }
 
-/// Removes a layer if it has no readers, then each of its producers that has lost its last reader, and so on.
+/// Removes a layer if it has no readers, and then the layers that only it needed.
 pub(super) fn remove(graph: &mut Graph, id: NodeId) {
-    let mut todo = vec![id];
-    while let Some(id) = todo.pop() {
-        if !graph.contains(id) || is_read(graph, id) {
-            continue;
-        }
-        let inputs = graph.inputs(id);
-        graph.remove(id);
-        todo.extend(inputs.into_iter().flatten().map(|input| input.node));
-    }
+    graph.remove_unread(id, |_| true);
 }
 
 /// Whether a layer has readers.

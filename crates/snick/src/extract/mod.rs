@@ -1,0 +1,199 @@
+//! Cuts a part out of a model.
+
+mod input_shapes;
+mod needed;
+
+use std::collections::{HashMap, HashSet};
+
+use snick_ir::ops::source::parameter::Parameter;
+use snick_ir::text::Escaped;
+use snick_ir::{Graph, Node, NodeId, Op, Output, Value, did_you_mean};
+use snick_shape::ShapeSpec;
+use snick_tensor::ElementType;
+
+use self::input_shapes::shape_specs;
+use self::needed::Needed;
+use crate::edit::{find_value, name_value, result_of};
+use crate::{Error, Model};
+
+impl Model {
+    /// The part of the model between two sets of values, as a new, inferred model. Values are given as
+    /// `LAYER`, `LAYER:PORT` (ports count from 0), or by tensor name.
+    ///
+    /// The values in `from` become the first inputs, with their inferred types and shapes and with the names
+    /// given here. Inputs of the model that the part still needs follow. The values in `to` become the
+    /// outputs; if `to` is empty, the part has the outputs of the model. Symbols keep their names, and
+    /// variables that the part reads are still assigned.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+    /// #             %hidden = ReLU-1(%x)\n  %sum = Add-1(%hidden, %hidden) {auto_broadcast: \"numpy\"}\n  \
+    /// #             %y = Softmax-8(%sum) {axis: 1} : _ \"logits\"\n  %z = Result-1(%y)\n}\n";
+    /// let model = snick::parse(text)?;
+    /// let part = model.extract(&["hidden"], &["logits"])?;
+    /// let input = part.graph().node(part.graph().parameters().next().expect("an input"));
+    /// let shape = input.outputs().next().expect("an output").shape();
+    /// assert_eq!((input.name(), shape.display(part.graph().symbols()).to_string()), ("hidden", "[N,4]".into()));
+    /// assert_eq!(part.graph().len(), 4);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoOutput`] for a name that no value has, and for a value in `from` that no output depends on;
+    /// both with a suggestion. [`Error::Invalid`] if a layer of the part does not infer.
+    pub fn extract<F: AsRef<str>, T: AsRef<str>>(&self, from: &[F], to: &[T]) -> Result<Self, Error> {
+        let graph = self.graph();
+        let cuts = named_values(graph, from.iter().map(AsRef::as_ref))?;
+        let outputs = match to {
+            [] => named_values(graph, graph.results().map(|id| graph.node(id).name()))?,
+            _ => named_values(graph, to.iter().map(AsRef::as_ref))?,
+        };
+        let roots: Vec<Value> = outputs.iter().map(|&(_, value)| value).collect();
+        let whole = Needed::by(graph, &roots, &HashSet::new());
+        if let Some((name, _)) = cuts.iter().find(|(_, value)| !whole.values.contains(value)) {
+            return Err(not_needed(graph, name, &whole));
+        }
+        let needed = Needed::by(graph, &roots, &cuts.iter().map(|&(_, value)| value).collect());
+        let inputs = inputs(graph, &cuts, &needed);
+        let mut part = Part::new(graph);
+        for (name, value, parameter) in inputs {
+            part.add_input(name, value, parameter, &needed);
+        }
+        part.add_layers(&needed);
+        part.add_outputs(&outputs);
+        let mut model = self.with_graph(part.graph);
+        let errors = snick_ir::infer(model.graph_mut());
+        match errors.is_empty() {
+            true => Ok(model),
+            false => Err(Error::Invalid { diagnostics: errors.into_iter().map(Into::into).collect() }),
+        }
+    }
+}
+
+/// Finds values by name, each once.
+fn named_values<'n>(
+    graph: &Graph,
+    names: impl Iterator<Item = &'n str>,
+) -> Result<Vec<(&'n str, Value)>, Error> {
+    let mut values: Vec<(&str, Value)> = Vec::new();
+    let mut seen = HashSet::new();
+    for name in names {
+        let value = find_value(graph, name)?;
+        if seen.insert(value) {
+            values.push((name, value));
+        }
+    }
+    Ok(values)
+}
+
+fn not_needed(graph: &Graph, name: &str, whole: &Needed) -> Error {
+    let layers = whole.layers(graph).map(|id| graph.node(id).name()).filter(|other| *other != name);
+    let nearest = did_you_mean(name, layers);
+    Error::NoOutput { message: format!("no output of the part depends on `{}`{nearest}", Escaped(name)) }
+}
+
+/// The inputs of a part with their names and declarations: the values where it is cut off, then the inputs of
+/// the model that it still needs. Their types and shapes are inferred from the layers before them.
+fn inputs<'a>(
+    graph: &'a Graph,
+    cuts: &[(&'a str, Value)],
+    needed: &Needed,
+) -> Vec<(&'a str, Value, Parameter)> {
+    let kept = graph.parameters().map(|id| (graph.node(id).name(), Value { node: id, port: 0 }));
+    let kept = kept.filter(|&(_, value)| needed.has(value.node));
+    let inputs: Vec<(&str, Value)> = cuts.iter().copied().chain(kept).collect();
+    let values: Vec<Value> = inputs.iter().map(|&(_, value)| value).collect();
+    let before = Needed::by(graph, &values, &HashSet::new());
+    let others: HashSet<NodeId> = graph.ids().filter(|&id| !before.has(id)).collect();
+    let mut inferred = graph.clone();
+    inferred.remove_all(&others);
+    // An error there leaves a value unknown, which is sound.
+    snick_ir::infer(&mut inferred);
+    let specs = shape_specs(&inferred, &values);
+    let input = |((name, value), shape): ((&'a str, Value), ShapeSpec)| {
+        let element_type = inferred.fact(value).map_or(ElementType::Dynamic, |fact| fact.element_type());
+        (name, value, Parameter { element_type, shape })
+    };
+    inputs.into_iter().zip(specs).map(input).collect()
+}
+
+/// A part under construction.
+struct Part<'g> {
+    whole: &'g Graph,
+    graph: Graph,
+    /// The values of the whole graph that are inputs of the part.
+    inputs: HashMap<Value, Value>,
+    /// The layers of the part, by the index of the layer in the whole graph.
+    layers: Vec<Option<NodeId>>,
+}
+
+impl<'g> Part<'g> {
+    fn new(whole: &'g Graph) -> Self {
+        let mut graph = Graph::new(whole.name.clone());
+        (graph.source, graph.ir_version, graph.info) =
+            (whole.source.clone(), whole.ir_version, whole.info.clone());
+        Self { whole, graph, inputs: HashMap::new(), layers: vec![None; whole.bound()] }
+    }
+
+    /// Adds an input for a value of the whole graph.
+    fn add_input(&mut self, name: &str, value: Value, parameter: Parameter, needed: &Needed) {
+        let producer = self.whole.node(value.node);
+        let id = match producer.op() {
+            Op::Parameter(_) => {
+                let id = self.graph.add(producer.to_node());
+                self.graph.set_op(id, Op::from(parameter));
+                id
+            }
+            _ => {
+                let names = self.whole.output(value).map(|out| out.names().to_vec()).unwrap_or_default();
+                let is_taken =
+                    self.whole.ids().any(|id| needed.has(id) && self.whole.node(id).name() == name);
+                let layer = if is_taken { format!("{name}:{}", value.port) } else { name.to_string() };
+                let mut node = Node::new(layer, Op::from(parameter));
+                node.outs.push(Output { names, ..Output::unknown() });
+                node.loc = producer.loc();
+                self.graph.add(node)
+            }
+        };
+        let input = Value { node: id, port: 0 };
+        self.inputs.insert(value, input);
+        if self.graph.node(id).name() != name {
+            name_value(&mut self.graph, name, input);
+        }
+    }
+
+    /// Adds the layers of the part that are not inputs, and connects them.
+    fn add_layers(&mut self, needed: &Needed) {
+        let is_input = |id: NodeId| matches!(self.whole.node(id).op(), Op::Parameter(_));
+        let layers: Vec<NodeId> = needed.layers(self.whole).filter(|&id| !is_input(id)).collect();
+        for &id in &layers {
+            self.layers[id.index()] = Some(self.graph.add(self.whole.node(id).to_node()));
+        }
+        for id in layers {
+            let Some(new) = self.layers[id.index()] else { continue };
+            for (port, input) in (0..).zip(self.whole.inputs(id)) {
+                if let Some(input) = input.and_then(|input| self.value(input)) {
+                    // Cannot fail: the connection exists in the whole graph.
+                    let _ = self.graph.connect_new(input, new, port);
+                }
+            }
+        }
+        // The types and shapes that the file declares need not hold for other inputs.
+        self.graph.forget_declared();
+    }
+
+    /// The value of the part that corresponds to a value of the whole graph.
+    fn value(&self, value: Value) -> Option<Value> {
+        let computed = || Some(Value { node: self.layers[value.node.index()]?, port: value.port });
+        self.inputs.get(&value).copied().or_else(computed)
+    }
+
+    fn add_outputs(&mut self, outputs: &[(&str, Value)]) {
+        let values = outputs.iter().filter_map(|&(name, value)| Some((name, value, self.value(value)?)));
+        let values: Vec<(&str, Value, Value)> = values.collect();
+        let results =
+            values.iter().map(|&(name, old, new)| (result_of(self.whole, name, old), new)).collect();
+        self.graph.set_results(results);
+        values.iter().for_each(|&(name, _, value)| name_value(&mut self.graph, name, value));
+    }
+}
