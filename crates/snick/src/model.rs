@@ -348,6 +348,18 @@ impl Model {
         self.session()?.run(inputs)
     }
 
+    /// Like [`Model::run`], with options.
+    ///
+    /// # Errors
+    /// Same as [`Session::run_with`](crate::Session::run_with).
+    pub fn run_with<N: AsRef<str>>(
+        &self,
+        inputs: impl IntoIterator<Item = (N, snick_tensor::Tensor)>,
+        options: &crate::RunOptions,
+    ) -> Result<crate::Outputs, Error> {
+        self.session()?.run_with(inputs, options)
+    }
+
     /// Prepares the inferred model for any number of runs.
     ///
     /// # Errors

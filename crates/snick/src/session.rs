@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use snick_ir::{Graph, Limits, Located, OpTraits, Progress, Watch};
 use snick_run::Variables;
 use snick_tensor::Tensor;
 
 use crate::outputs::Outputs;
-use crate::{Error, Model, inputs};
+use crate::{Error, Model, edit, inputs};
 
 /// Options for a run.
 ///
@@ -30,6 +30,7 @@ use crate::{Error, Model, inputs};
 pub struct RunOptions {
     threads: usize,
     check_facts: bool,
+    layers: Vec<String>,
     watch: Watch,
 }
 
@@ -50,6 +51,28 @@ impl RunOptions {
     #[must_use]
     pub fn check_facts(self, check_facts: bool) -> Self {
         Self { check_facts, ..self }
+    }
+
+    /// Also returns these inner values, under the given names, after the outputs of the model. Values are
+    /// given as `LAYER`, `LAYER:PORT` (ports count from 0), or by tensor name. The session plans anew when
+    /// these names change, because it normally fuses layers whose values nobody sees.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %relu = ReLU-1(%x)\n  %n = Negative-1(%relu)\n  %y = Result-1(%n)\n}\n";
+    /// use snick::{RunOptions, Tensor};
+    ///
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let x = Tensor::from_slice(&[-1f32, 2.], &[2])?;
+    /// let outputs = model.run_with([("x", x)], &RunOptions::new().layers(["relu"]))?;
+    /// assert_eq!(outputs["relu"].as_slice::<f32>()?, [0., 2.]);
+    /// assert_eq!(outputs["y"].as_slice::<f32>()?, [0., -2.]);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    #[must_use]
+    pub fn layers<N: Into<String>>(self, layers: impl IntoIterator<Item = N>) -> Self {
+        Self { layers: layers.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Stops with [`Error::Limit`] when one of these limits is reached.
@@ -88,6 +111,8 @@ impl RunOptions {
 /// ```
 pub struct Session {
     inner: snick_run::Session,
+    /// The inner values that the last run requested, and the session that returns them.
+    observed: Mutex<Option<(Vec<String>, Arc<snick_run::Session>)>>,
     /// Number of layers, including layers of bodies.
     layers: usize,
     /// `None` for a model without variables.
@@ -108,7 +133,7 @@ impl Session {
     pub fn new(model: &Model) -> Result<Self, Error> {
         let inner = snick_run::Session::new(model.share_graph())?;
         let variables = has_variables(inner.graph()).then(Mutex::default);
-        Ok(Self { layers: inner.graph().layers(), inner, variables })
+        Ok(Self { layers: inner.graph().layers(), inner, observed: Mutex::default(), variables })
     }
 
     /// The graph that the session runs.
@@ -136,20 +161,39 @@ impl Session {
     /// Like [`Session::run`], with options.
     ///
     /// # Errors
-    /// Same as [`Session::run`]; [`Error::Cancelled`], [`Error::Limit`].
+    /// Same as [`Session::run`]; [`Error::NoOutput`] for an unknown name in [`RunOptions::layers`];
+    /// [`Error::Cancelled`], [`Error::Limit`].
     pub fn run_with<N: AsRef<str>>(
         &self,
         inputs: impl IntoIterator<Item = (N, Tensor)>,
         options: &RunOptions,
     ) -> Result<Outputs, Error> {
         let inputs = inputs::complete(self.graph(), inputs)?;
+        let observed = self.observed(&options.layers)?;
+        let session = observed.as_deref().unwrap_or(&self.inner);
         match &self.variables {
-            None => self.execute(&inputs, options, &mut Variables::default()),
+            None => self.execute(session, &inputs, options, &mut Variables::default()),
             Some(variables) => {
                 let mut variables = variables.lock().unwrap_or_else(PoisonError::into_inner);
-                self.execute(&inputs, options, &mut variables)
+                self.execute(session, &inputs, options, &mut variables)
             }
         }
+    }
+
+    /// The session that also returns these inner values; `None` if there are none.
+    fn observed(&self, values: &[String]) -> Result<Option<Arc<snick_run::Session>>, Error> {
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let mut last = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, session)) = last.as_ref().filter(|(known, _)| known == values) {
+            return Ok(Some(session.clone()));
+        }
+        let mut graph = self.graph().clone();
+        edit::add_outputs(&mut graph, values)?;
+        let session = Arc::new(snick_run::Session::new(graph)?);
+        *last = Some((values.to_vec(), session.clone()));
+        Ok(Some(session))
     }
 
     /// The values of the variables by variable id; empty before the first run.
@@ -209,11 +253,12 @@ impl Session {
 
     fn execute(
         &self,
+        session: &snick_run::Session,
         inputs: &[Tensor],
         options: &RunOptions,
         variables: &mut Variables,
     ) -> Result<Outputs, Error> {
-        let graph = self.graph();
+        let graph = session.graph();
         let mut monitor = options.watch.start();
         let how = snick_run::Options {
             check_facts: options.check_facts,
@@ -227,7 +272,7 @@ impl Session {
         if let Some(stopped) = monitor.stopped() {
             return Err(stopped.clone().into());
         }
-        let outputs = self.inner.watch(inputs, how, variables, |progress| {
+        let outputs = session.watch(inputs, how, variables, |progress| {
             monitor.report(progress.done, progress.layers, graph.node(progress.node).name());
             match monitor.stopped() {
                 Some(_) => ControlFlow::Break(()),

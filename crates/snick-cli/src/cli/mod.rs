@@ -28,5 +28,6 @@ pub mod summary;
 pub mod symbols;
 pub mod target;
 mod texts;
+pub mod value_names;
 pub mod verify;
 pub mod waiting;

@@ -64,6 +64,14 @@ impl TargetOptions {
     }
 }
 
+/// The help for `-o` of verbs that write a model.
+pub fn output_help() -> String {
+    let formats = Format::described(Format::can_write);
+    format!(
+        "File to write; the extension selects the format: {formats}. - writes text form to standard output"
+    )
+}
+
 /// Whether an output is text form on standard output.
 pub fn is_stdout(output: &Path) -> bool {
     output.as_os_str() == "-"

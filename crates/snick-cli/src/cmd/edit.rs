@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use snick::{Editor, ElementType, Error, Op};
 
-use super::extract::{names, output_help};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
-use crate::cli::target::{TargetOptions, is_stdout};
+use crate::cli::target::{TargetOptions, is_stdout, output_help};
+use crate::cli::value_names::split_names;
 use crate::cli::{help, json, model};
 use crate::npz;
 
@@ -170,7 +170,8 @@ fn apply(editor: &mut Editor, kind: Kind, value: &str, console: &Console) -> Res
         }
         Kind::Remove => editor.remove(value),
         Kind::Outputs => {
-            let outputs: Vec<String> = names(value, has_value).into_iter().map(str::to_string).collect();
+            let outputs: Vec<String> =
+                split_names(value, has_value).into_iter().map(str::to_string).collect();
             editor.set_outputs(&outputs)
         }
         Kind::Type => {

@@ -14,6 +14,8 @@ use snick_ir::{Code, Diagnostic, Graph, Located};
 use crate::{Error, Model};
 
 pub(crate) use self::names::{find_layer, find_value, unique_layer_name};
+#[cfg(feature = "run")]
+pub(crate) use self::outputs::add_outputs;
 pub(crate) use self::outputs::{name_value, result_of};
 
 /// Edits a copy of a model: see [`Model::edit`] and [`Model::editor`].
@@ -58,7 +60,7 @@ impl Model {
     /// let before = model.clone();
     /// let wrong = model.edit(|e| {
     ///     e.rename("image", "photo")?;
-    ///     e.set_attr("y", "transpose_a", true)
+    ///     e.set_attr("y", "transpose_b", false) // [N,2] with [3,2]
     /// });
     /// assert_eq!(wrong.unwrap_err().diagnostics()[0].layer, "y");
     /// assert_eq!(model, before);

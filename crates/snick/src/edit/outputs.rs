@@ -1,10 +1,10 @@
 //! Chooses the outputs of a model.
 
 use snick_ir::ops::source::result::GraphResult;
-use snick_ir::{Graph, Node, Op, Value};
+use snick_ir::{Fact, Graph, Node, Op, Output, Value};
 
 use super::{Editor, find_value, unique_layer_name};
-use crate::{Error, output_names};
+use crate::{Error, Model, output_names};
 
 impl Editor {
     /// Makes these values the outputs of the model, in this order. Outputs that the model already has keep
@@ -33,6 +33,45 @@ impl Editor {
     }
 }
 
+impl Model {
+    /// Adds outputs that return inner values, under the given names, after the outputs that the model has:
+    /// to look at inner values in a run. Values are given as for [`Model::extract`]. To change the outputs of
+    /// a model for good, use [`Editor::set_outputs`], which also names the tensors.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %relu = ReLU-1(%x)\n  %n = Negative-1(%relu)\n  %y = Result-1(%n)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// model.add_outputs(&["relu"])?;
+    /// assert_eq!(model.graph().results().count(), 2);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoOutput`] if there is no such value; the model is unchanged.
+    pub fn add_outputs<N: AsRef<str>>(&mut self, values: &[N]) -> Result<(), Error> {
+        add_outputs(self.graph_mut(), values)
+    }
+}
+
+/// Adds Results for inner values, under the given names, after those that the graph has.
+///
+/// # Errors
+/// [`Error::NoOutput`] if there is no such value.
+pub(crate) fn add_outputs<N: AsRef<str>>(graph: &mut Graph, names: &[N]) -> Result<(), Error> {
+    let known = graph.results().filter_map(|id| Some((graph.node(id).to_node(), graph.node(id).input(0)?)));
+    let mut results: Vec<(Node, Value)> = known.collect();
+    for name in names.iter().map(AsRef::as_ref) {
+        let value = find_value(graph, name)?;
+        if results.iter().all(|(node, _)| *node.name != *name) {
+            results.push((new_result(graph, name, value), value));
+        }
+    }
+    graph.set_results(results);
+    Ok(())
+}
+
 /// A Result for a value: the Result that already returns the value, if there is one.
 pub(crate) fn result_of(graph: &Graph, name: &str, value: Value) -> Node {
     let uses = graph.uses(value);
@@ -43,17 +82,16 @@ pub(crate) fn result_of(graph: &Graph, name: &str, value: Value) -> Node {
     };
     match known().find(|&id| graph.node(id).name() == name).or_else(|| known().next()) {
         Some(id) => graph.node(id).to_node(),
-        None => {
-            let mut node =
-                Node::new(unique_layer_name(graph, &format!("{name}/sink_port_0")), Op::from(GraphResult));
-            node.outs.extend(
-                graph
-                    .output(value)
-                    .map(|out| snick_ir::Output { fact: out.fact.clone(), ..snick_ir::Output::unknown() }),
-            );
-            node
-        }
+        None => new_result(graph, &unique_layer_name(graph, &format!("{name}/sink_port_0")), value),
     }
+}
+
+/// A Result with this name for a value.
+fn new_result(graph: &Graph, name: &str, value: Value) -> Node {
+    let mut node = Node::new(name, Op::from(GraphResult));
+    let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
+    node.outs.push(Output { fact, ..Output::unknown() });
+    node
 }
 
 /// Makes sure that an output is known by this name, which may be the name of its layer: adds it to the tensor

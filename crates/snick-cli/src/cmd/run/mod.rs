@@ -26,6 +26,7 @@ use crate::cli::inputs::{GivenInputs, InputOptions};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::overwrite::OverwriteOptions;
+use crate::cli::value_names::split_names;
 use crate::npz;
 
 /// Options of the verb.
@@ -70,6 +71,9 @@ pub struct Options {
     /// Check every computed value against its inferred shape and type
     #[arg(long)]
     check_facts: bool,
+    /// Also return these inner values, given as LAYER[:PORT] or by tensor name, under their names
+    #[arg(long, value_name = "A,B:1", help_heading = help::OUTPUTS)]
+    layers: Option<String>,
     /// Write an intermediate value to LAYER.npy
     #[arg(long, value_name = "LAYER[:PORT]", help_heading = help::OUTPUTS)]
     dump: Vec<String>,
@@ -86,25 +90,28 @@ pub struct Options {
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let given = LazyCell::new(|| options.inputs.names());
     let mut model = model::load_with_optional_inputs(&options.model, console, |name| given.contains(name))?;
+    let known = |name: &str| model.graph().find_value(name).is_some();
+    let layers = options.layers.as_deref().map(|list| split_names(list, known)).unwrap_or_default();
     let dumps: Vec<PathBuf> = options.dump.iter().map(|name| dump_file(name)).collect();
     for output in options.output.iter().chain(&options.save_state).chain(&dumps) {
         let read =
             options.inputs.files().chain(options.compare.as_deref()).chain(options.load_state.as_deref());
         options.overwrite.check(model.files().iter().map(PathBuf::as_path).chain(read), output)?;
     }
-    check_arrays(options, &model)?;
+    check_arrays(options, &model, layers.len())?;
     let mut report = RunReport {
         errors: model::infer(&mut model, console)?,
         lists_elements: options.inputs.has_texts(),
         ..RunReport::default()
     };
+    model.add_outputs(&layers)?;
     if report.errors.is_empty() || options.keep_going {
         let before = (options.canon && options.compare.is_some()).then(|| model.graph().clone());
         if options.canon {
             let rewritten = model.canonicalise_with(&model::rewriting(console));
             report.errors.extend(model::complete(rewritten, console)?.errors);
         }
-        let inputs = execute(&model, options, console, &mut report)?;
+        let inputs = execute(&model, options, &layers, console, &mut report)?;
         if let Some(before) = before.filter(|_| report.differs() && report.first_difference.is_none()) {
             let inputs = inputs.first().map(Vec::as_slice).unwrap_or_default();
             let found = first_difference(&before, model.graph(), inputs, options.tolerance, console);
@@ -150,7 +157,7 @@ fn write_outputs(path: &Path, report: &RunReport, console: &Console) -> Result<(
 }
 
 /// Fails if an .npy file cannot store the outputs or variables: it holds a single array, without a name.
-fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
+fn check_arrays(options: &Options, model: &Model, inner_values: usize) -> Result<(), Failure> {
     let refuse = |path: &Path, why: &str| {
         let instead = "write an .npz file, which stores arrays by name";
         Err(Failure::usage(format!(
@@ -161,7 +168,8 @@ fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
     if let Some(path) = options.save_state.as_deref().filter(|path| is_npy(path)) {
         return refuse(path, "variables are read back by name");
     }
-    let count = model.graph().results().count().saturating_mul(options.inputs.steps());
+    let count = model.graph().results().count() + inner_values;
+    let count = count.saturating_mul(options.inputs.steps());
     match options.output.as_deref().filter(|path| is_npy(path) && count != 1) {
         Some(path) => refuse(path, &format!("this run has {count} outputs")),
         None => Ok(()),
@@ -172,8 +180,14 @@ fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
 pub fn once(model: &Model, given: &GivenInputs, limits: Limits) -> Result<(Vec<Tensor>, RunReport), Failure> {
     let console = Console::silent(limits);
     let session = Session::new(model.share_graph()).map_err(Failure::layer)?;
-    let steps =
-        StepOptions { given, load_state: None, keep_going: false, check_facts: false, profile: false };
+    let steps = StepOptions {
+        given,
+        layers: &[],
+        load_state: None,
+        keep_going: false,
+        check_facts: false,
+        profile: false,
+    };
     let mut report = RunReport::default();
     let inputs = run_steps(&session, steps, &console, &mut InnerValues::default(), &mut report)?;
     Ok((inputs.into_iter().next().unwrap_or_default(), report))
@@ -183,6 +197,7 @@ pub fn once(model: &Model, given: &GivenInputs, limits: Limits) -> Result<(Vec<T
 fn execute(
     model: &Model,
     options: &Options,
+    layers: &[&str],
     console: &Console,
     report: &mut RunReport,
 ) -> Result<Vec<Vec<Tensor>>, Failure> {
@@ -221,6 +236,7 @@ fn execute(
     let given = options.inputs.read(graph, console.memory())?;
     let steps = StepOptions {
         given: &given,
+        layers,
         load_state: options.load_state.as_deref(),
         keep_going: options.keep_going,
         check_facts: options.check_facts,

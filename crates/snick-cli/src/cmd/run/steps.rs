@@ -20,6 +20,8 @@ use crate::npz;
 #[derive(Copy, Clone)]
 pub(super) struct StepOptions<'o> {
     pub(super) given: &'o GivenInputs,
+    /// The inner values that the graph returns as outputs; shown under these names.
+    pub(super) layers: &'o [&'o str],
     /// The file with the initial values of variables.
     pub(super) load_state: Option<&'o Path>,
     pub(super) keep_going: bool,
@@ -111,7 +113,11 @@ fn run_once(
         check_facts: options.check_facts,
         ..console.run_options()
     };
-    let shown: Vec<&str> = graph.results().map(|id| public_name(graph, id)).collect();
+    let shown_name = |id| match graph.node(id).name() {
+        name if options.layers.contains(&name) => name,
+        _ => public_name(graph, id),
+    };
+    let shown: Vec<&str> = graph.results().map(shown_name).collect();
     let mut report = RunReport::default();
     let mut variables = initial_variables(graph, options, console)?;
     let mut profile = options.profile.then(Profile::new);
