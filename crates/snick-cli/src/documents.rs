@@ -5,8 +5,10 @@ mod run;
 pub use run::{Run, RunInputs, arrays_json};
 
 use snick::{Diagnostic, Error, Limits, Located, Model};
+use snick_tensor::Tensor;
 
 use crate::cli::console::Failure;
+use crate::cli::inputs::GivenInputs;
 use crate::cli::layout::Layout;
 use crate::cli::options::OutputFormat::{Json, Text};
 use crate::cmd::{canon, cost, diff, infer, why};
@@ -72,14 +74,35 @@ pub fn cost(model: &Model) -> Result<Document, Error> {
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// The output of `snick diff A B` for two inferred models.
+/// The output of `snick diff A B` for two inferred models. If arrays are given, by the names of inputs of the
+/// first model, the output is that of `snick diff A B --run`: both models run on these inputs, and the first
+/// layer whose values differ is found. Inputs without an array are random.
+///
+/// ```
+/// let text = |op: &str| format!("snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N\"}}\n  \
+///                                %a = {op}-1(%x)\n  %b = Abs-1(%a)\n  %y = Result-1(%b)\n}}\n");
+/// let mut models = [snick::parse(&text("ReLU"))?, snick::parse(&text("Negative"))?];
+/// for model in &mut models {
+///     model.infer().into_result()?;
+/// }
+/// let x = snick::Tensor::from_slice(&[-1f32, 2.], &[2])?;
+/// let diff = snick_cli::documents::diff(&models[0], &models[1], Some(&[("x".into(), x)]), snick::Limits::new());
+/// assert!(diff.unwrap().json.contains(r#""first_difference":{"a":"a","b":"a""#));
+/// # Ok::<(), snick::Error>(())
+/// ```
 ///
 /// # Errors
-/// A graph has a cycle.
-pub fn diff(a: &Model, b: &Model) -> Result<Document, Error> {
+/// A graph has a cycle; a layer fails in one of the runs, or a limit is reached.
+pub fn diff(
+    a: &Model,
+    b: &Model,
+    inputs: Option<&[(String, Tensor)]>,
+    limits: Limits,
+) -> Result<Document, DocumentError> {
     let names = ["a", "b"].map(String::from);
-    let of = |format| diff::between([a, b], &names, format);
-    Ok(Document { json: of(Json)?, text: of(Text)? })
+    let given = inputs.map(|arrays| GivenInputs::single_step(a.graph(), arrays, 0)).transpose()?;
+    let [text, json] = diff::between([a, b], &names, given.as_ref(), limits)?;
+    Ok(Document { json, text })
 }
 
 /// The output of `snick canon MODEL`, applied to an inferred model with `errors`. `is_verified` corresponds

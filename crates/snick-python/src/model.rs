@@ -447,7 +447,7 @@ pub fn diff(py: Python<'_>, a: &Model, b: &Model, is_canonical: bool) -> PyResul
             models.iter_mut().for_each(|model| drop(model.canonicalise()));
         }
         let [a, b] = &models;
-        documents::diff(a, b)
+        documents::diff(a, b, None, Limits::new())
     });
-    compared.map(tuple).map_err(|error| errors::exception(py, Stage::Other, &error, None))
+    compared.map(tuple).map_err(|error| errors::document_exception(py, &error))
 }

@@ -12,15 +12,24 @@ use crate::npz::fit;
 #[derive(Args, Copy, Clone, Debug)]
 pub struct Tolerance {
     /// Relative tolerance of floating-point elements
-    #[arg(long, value_name = "R", default_value_t = 1e-3, value_parser = tolerance, help_heading = COMPARE)]
+    #[arg(long, value_name = "R", default_value_t = RTOL, value_parser = tolerance, help_heading = COMPARE)]
     pub rtol: f64,
     /// Absolute tolerance of floating-point elements
-    #[arg(long, value_name = "A", default_value_t = 1e-4, value_parser = tolerance, help_heading = COMPARE)]
+    #[arg(long, value_name = "A", default_value_t = ATOL, value_parser = tolerance, help_heading = COMPARE)]
     pub atol: f64,
     /// Count NaN as equal to NaN
     #[arg(long, help_heading = COMPARE)]
     pub equal_nan: bool,
 }
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { rtol: RTOL, atol: ATOL, equal_nan: false }
+    }
+}
+
+const RTOL: f64 = 1e-3;
+const ATOL: f64 = 1e-4;
 
 /// Parses a tolerance, which must be at least 0.
 fn tolerance(text: &str) -> Result<f64, String> {

@@ -18,8 +18,9 @@ use self::run::RunDiff;
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::help;
-use crate::cli::inputs::InputOptions;
+use crate::cli::inputs::{GivenInputs, InputOptions};
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::outcome::diagnostic;
 use crate::cli::{json, model};
 
 /// Options of the verb.
@@ -84,7 +85,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     // This fails if a model has a cycle.
     let diff = snick::diff(&a, &b, &DiffOptions::new()).map_err(Failure::usage)?;
     let run = match options.run {
-        true => Some(run::run([&a, &b], &diff, &options.inputs, options.tolerance, console)?),
+        true => {
+            let given = options.inputs.read(a.graph(), console.memory())?;
+            Some(run::run([&a, &b], &diff, &given, options.tolerance, console)?)
+        }
         false => None,
     };
     run.iter().flat_map(|run| &run.errors).for_each(|error| console.located(error));
@@ -97,15 +101,23 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
 }
 
-/// All differences between two inferred models. `names` are the names of the models in the text.
+/// All differences between two inferred models, as text and as JSON. `names` are the names of the models in
+/// the text. If inputs are given, both models run on them.
 pub fn between(
     [a, b]: [&Model; 2],
     names: &[String; 2],
-    format: OutputFormat,
-) -> Result<String, snick::Error> {
+    inputs: Option<&GivenInputs>,
+    limits: Limits,
+) -> Result<[String; 2], Failure> {
+    let console = Console::silent(limits);
     let diff = snick::diff(a, b, &DiffOptions::new())?;
-    let answer = Answer { diff, run: None, graphs: [a.graph(), b.graph()] };
-    Ok(answer.render(names, true, format, &Console::silent(Limits::new())))
+    let run =
+        inputs.map(|given| run::run([a, b], &diff, given, Tolerance::default(), &console)).transpose()?;
+    if let Some(errors) = run.as_ref().map(|run| &run.errors).filter(|errors| !errors.is_empty()) {
+        return Err(Failure::Layers(errors.iter().map(diagnostic).collect()));
+    }
+    let answer = Answer { diff, run, graphs: [a.graph(), b.graph()] };
+    Ok([OutputFormat::Text, OutputFormat::Json].map(|format| answer.render(names, true, format, &console)))
 }
 
 /// The differences between two models, and between their runs.

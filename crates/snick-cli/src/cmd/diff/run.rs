@@ -1,6 +1,6 @@
 //! `snick diff --run`: executes both models on the same inputs, and finds the first layer that differs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick::{InputSpec, Model, ModelDiff, Op, draw_inputs, has_dynamic_dims, input_candidates, public_name};
@@ -10,7 +10,7 @@ use snick_tensor::Tensor;
 
 use crate::cli::compare::{Comparison, Tolerance, compare};
 use crate::cli::console::{Console, Failure};
-use crate::cli::inputs::InputOptions;
+use crate::cli::inputs::GivenInputs;
 use crate::cli::progress::ProgressBar;
 use crate::cli::search::Search;
 
@@ -75,14 +75,13 @@ struct Runs<'r> {
 pub(super) fn run(
     models: [&Model; 2],
     diff: &ModelDiff,
-    options: &InputOptions,
+    given: &GivenInputs,
     tolerance: Tolerance,
     console: &Console,
 ) -> Result<RunDiff, Failure> {
     let graph = models[0].graph();
     let [a, b] = models.map(|model| Session::without_folding(model.share_graph()).map_err(Failure::layer));
     let runs = Runs { sessions: [a?, b?], diff, tolerance, console };
-    let given = options.read(graph, console.memory())?;
     let rounds = if has_dynamic_dims(graph) && !given.is_complete() { ROUNDS } else { 1 };
     let (mut search, mut found, mut too_large) = (Search::new(graph), None, None);
     let mut succeeded = 0;
@@ -205,6 +204,23 @@ impl Runs<'_> {
         compared.collect()
     }
 
+    /// The layers to compare, in execution order of the first model: corresponding layers, and layers with the
+    /// same name, such as a layer whose operation was replaced.
+    fn compared_layers(&self) -> Vec<(NodeId, NodeId)> {
+        let mut of: HashMap<NodeId, NodeId> = self.diff.pairs.iter().copied().collect();
+        let matched: HashSet<NodeId> = of.values().copied().collect();
+        let others = self.graph(1).ids().rev().filter(|id| !matched.contains(id));
+        let by_name: HashMap<&str, NodeId> = others.map(|id| (self.graph(1).node(id).name(), id)).collect();
+        for id in self.graph(0).ids() {
+            if let Some(&other) = by_name.get(self.graph(0).node(id).name()) {
+                of.entry(id).or_insert(other);
+            }
+        }
+        // Cannot fail: a graph with a cycle has no session.
+        let order = self.graph(0).order().unwrap_or_default();
+        order.into_iter().filter_map(|id| Some((id, *of.get(&id)?))).collect()
+    }
+
     /// The first layer whose values differ by more than the tolerance. Both models run again to compare the
     /// layers with different digests, in batches whose values fit in [`KEPT_BYTES`].
     fn first_difference(
@@ -214,7 +230,8 @@ impl Runs<'_> {
     ) -> Result<Option<(NodeId, NodeId, Comparison)>, Failure> {
         let is_computed =
             |id: NodeId| !matches!(self.graph(0).node(id).op(), Op::Const(_) | Op::Parameter(_));
-        let differing = self.diff.pairs.iter().filter_map(|&(a, b)| {
+        let pairs = self.compared_layers();
+        let differing = pairs.iter().filter_map(|&(a, b)| {
             let (ours, theirs) = (runs[0].layers.get(&a)?, runs[1].layers.get(&b)?);
             (ours.0 != theirs.0 && is_computed(a)).then_some((a, b, ours.1))
         });
