@@ -8,6 +8,7 @@ mod attribute_defaults;
 mod canonical;
 mod coverage;
 mod documentation;
+mod edits;
 mod emit;
 mod errors;
 mod execution;
