@@ -10,6 +10,7 @@ pages! {
     architecture "../../docs/src/architecture.md"
     command_line "../../docs/src/command-line.md"
     comparison "../../docs/src/comparison.md"
+    editing "../../docs/src/editing.md"
     formats "../../docs/src/formats.md"
     glossary "../../docs/src/glossary.md"
     introduction "../../docs/src/introduction.md"

@@ -4,6 +4,7 @@
 mod cli;
 mod devices;
 mod documented_json;
+mod editing;
 mod explain;
 mod many;
 mod outputs;

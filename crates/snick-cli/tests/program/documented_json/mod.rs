@@ -19,6 +19,8 @@ use crate::{root, scratch, text};
 const COMMANDS: &[&str] = &[
     "convert docs/examples/two_inputs.snick -o OUT/two.onnx",
     "convert docs/examples/mismatch.snick -o OUT/mismatch.xml",
+    "extract docs/examples/classifier.snick --to features -o OUT/features.snick",
+    "edit docs/examples/classifier.snick --remove relu -o OUT/edited.snick",
     "inspect models",
     "inspect docs/examples/focus_cnn_executed.xml",
     "inspect docs/examples/key_cache.snick",
