@@ -92,6 +92,7 @@ pub use shape::expr_spec::ExprSpec;
 pub use shape::spec::{DimSpec, ShapeSpec};
 pub use shape::{Shape, StaticDims};
 pub use sym_expr::parse::{ExprError, ExprErrorKind};
+pub use sym_expr::solve::SolveError;
 pub use sym_expr::translate::{BinaryOp, ExprFolder};
 pub use sym_expr::{Linear, SymExpr, SymbolId};
 pub use symbols::{Birth, Origin, SymbolError, Symbols};

@@ -96,6 +96,26 @@ impl Shape {
         self.dims()?.iter().try_fold(1usize, |count, dim| count.checked_mul(size(dim)?))
     }
 
+    /// The dimensions for given values of the symbols, which are looked up by their labels: the names of named
+    /// symbols, and `s3` and the like for others. `None` for a dynamic rank, if a symbol has no value, or if a
+    /// dimension would be negative or too large.
+    ///
+    /// ```
+    /// # use std::collections::HashMap;
+    /// # use snick_shape::{Origin, Shape, ShapeSpec, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let shape = "N,2*N,3".parse::<ShapeSpec>()?.instantiate(&mut symbols, Origin::default())?;
+    /// let sizes = HashMap::from([("N", 4)]);
+    /// assert_eq!(shape.eval(&symbols, |name| sizes.get(name).copied()), Some(vec![4, 8, 3]));
+    /// assert_eq!(shape.eval(&symbols, |_| None), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn eval(&self, symbols: &Symbols, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
+        let of_symbol = |id| value(&symbols.label(id));
+        let dim = |dim: &SymExpr| symbols.eval(dim, &of_symbol).filter(|&size| size >= 0);
+        self.dims()?.iter().map(dim).collect()
+    }
+
     /// Whether the rank and all dimensions are known numbers.
     ///
     /// ```

@@ -77,6 +77,7 @@ mod save;
 mod session;
 #[cfg(feature = "run")]
 mod session_check;
+mod specialise;
 #[cfg(feature = "emit")]
 mod stablehlo_folder;
 #[cfg(feature = "emit")]
@@ -136,7 +137,7 @@ pub use snick_pass::{
     Cost, PASSES, Pass, PassContext, PassFailure, PassOutcome, Report, RewriteOptions, UnknownPass,
 };
 pub use snick_read::ReadError;
-pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr, Symbols};
+pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SolveError, SymExpr, Symbols};
 pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 #[cfg(feature = "view")]
 pub use snick_view::{PictureOptions, viewer_script, viewer_style};

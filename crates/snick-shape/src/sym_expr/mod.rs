@@ -280,6 +280,12 @@ impl From<SymbolId> for SymExpr {
     }
 }
 
+impl From<&SymExpr> for SymExpr {
+    fn from(expr: &SymExpr) -> Self {
+        expr.clone()
+    }
+}
+
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::Symbols;
+use crate::interval::Interval;
 use crate::sym_expr::min_max::{Extremum, extremum_sum};
 use crate::sym_expr::print::Printed;
 use crate::sym_expr::renormalize::in_normal_form;
+use crate::sym_expr::solve::SolveError;
 use crate::sym_expr::{SymExpr, SymbolId, division, eval, proof, solve, substitute};
 
 impl Symbols {
@@ -245,6 +247,31 @@ impl Symbols {
         values: &mut HashMap<SymbolId, i64>,
     ) -> Result<(), (SymExpr, i64)> {
         solve::solve_all(self, equations, values)
+    }
+
+    /// The smallest interval that contains all values of `unknown` for which the expression has this value.
+    /// Not every value in the interval needs to be a solution: `H%32 == 5` holds for 5, 37, and so on. For an
+    /// expression that the search cannot narrow down, the interval may be larger.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// let mut symbols = Symbols::default();
+    /// let h = symbols.named("H", Interval::new(1, 512).unwrap(), Origin::default())?;
+    /// let rows = symbols.parse("(H+1)/4")?;
+    /// assert_eq!(symbols.solve_interval(&rows, 10, h)?.to_string(), "39..42");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SolveError`] if there is no solution, if `unknown` is not a symbol, or if the expression mentions
+    /// another symbol.
+    pub fn solve_interval(
+        &self,
+        expr: &SymExpr,
+        value: i64,
+        unknown: impl Into<SymExpr>,
+    ) -> Result<Interval, SolveError> {
+        solve::solve_interval(self, expr, value, &unknown.into())
     }
 
     /// Replaces each symbol that has a `replacement`, and normalises the result. The replacements and the
