@@ -7,8 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::text::Escaped;
-use snick_ir::{Graph, Node, NodeId, Op, Output, Value, did_you_mean};
-use snick_shape::ShapeSpec;
+use snick_ir::{Fact, Graph, Node, NodeId, Op, Output, Value, did_you_mean};
 use snick_tensor::ElementType;
 
 use self::input_shapes::shape_specs;
@@ -49,11 +48,12 @@ impl Model {
             _ => named_values(graph, to.iter().map(AsRef::as_ref))?,
         };
         let roots: Vec<Value> = outputs.iter().map(|&(_, value)| value).collect();
-        let whole = Needed::by(graph, &roots, &HashSet::new());
-        if let Some((name, _)) = cuts.iter().find(|(_, value)| !whole.values.contains(value)) {
+        let values: HashSet<Value> = cuts.iter().map(|&(_, value)| value).collect();
+        let whole = Needed::with_cuts(graph, &roots, &values);
+        if let Some((name, _)) = cuts.iter().find(|(_, value)| !whole.cuts.contains(value)) {
             return Err(not_needed(graph, name, &whole));
         }
-        let needed = Needed::by(graph, &roots, &cuts.iter().map(|&(_, value)| value).collect());
+        let needed = Needed::up_to(graph, &roots, &values);
         let inputs = inputs(graph, &cuts, &needed);
         let mut part = Part::new(graph);
         for (name, value, parameter) in inputs {
@@ -103,18 +103,16 @@ fn inputs<'a>(
     let kept = kept.filter(|&(_, value)| needed.has(value.node));
     let inputs: Vec<(&str, Value)> = cuts.iter().copied().chain(kept).collect();
     let values: Vec<Value> = inputs.iter().map(|&(_, value)| value).collect();
-    let before = Needed::by(graph, &values, &HashSet::new());
-    let others: HashSet<NodeId> = graph.ids().filter(|&id| !before.has(id)).collect();
-    let mut inferred = graph.clone();
-    inferred.remove_all(&others);
+    let mut before = Part::new(graph);
+    before.add_layers(&Needed::by(graph, &values));
     // An error there leaves a value unknown, which is sound.
-    snick_ir::infer(&mut inferred);
-    let specs = shape_specs(&inferred, &values);
-    let input = |((name, value), shape): ((&'a str, Value), ShapeSpec)| {
-        let element_type = inferred.fact(value).map_or(ElementType::Dynamic, |fact| fact.element_type());
-        (name, value, Parameter { element_type, shape })
-    };
-    inputs.into_iter().zip(specs).map(input).collect()
+    snick_ir::infer(&mut before.graph);
+    let values: Vec<Value> = values.into_iter().filter_map(|value| before.value(value)).collect();
+    let specs = shape_specs(&before.graph, &values);
+    let types =
+        values.iter().map(|&value| before.graph.fact(value).map_or(ElementType::Dynamic, Fact::element_type));
+    let declared = types.zip(specs).map(|(element_type, shape)| Parameter { element_type, shape });
+    inputs.into_iter().zip(declared).map(|((name, value), parameter)| (name, value, parameter)).collect()
 }
 
 /// A part under construction.
@@ -162,9 +160,12 @@ impl<'g> Part<'g> {
         }
     }
 
-    /// Adds the layers of the part that are not inputs, and connects them.
+    /// Adds the layers of the part that are not inputs yet, and connects them.
     fn add_layers(&mut self, needed: &Needed) {
-        let is_input = |id: NodeId| matches!(self.whole.node(id).op(), Op::Parameter(_));
+        let is_input = |id: NodeId| {
+            matches!(self.whole.node(id).op(), Op::Parameter(_))
+                && self.inputs.contains_key(&Value { node: id, port: 0 })
+        };
         let layers: Vec<NodeId> = needed.layers(self.whole).filter(|&id| !is_input(id)).collect();
         for &id in &layers {
             self.layers[id.index()] = Some(self.graph.add(self.whole.node(id).to_node()));
