@@ -106,9 +106,9 @@ mod tests {
         };
         let text = format!(
             "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"2\"}}\n  \
-             %zero = Const-1 f32[2] <0, 0>\n{}{}{}  %relu = ReLU-1(%b)\n  %y = Result-1(%a)\n}}\n",
-            variable("a", "a", "relu"),
+             %zero = Const-1 f32[2] <0, 0>\n{}  %relu = ReLU-1(%b)\n{}{}  %y = Result-1(%a)\n}}\n",
             variable("b", "b", "x"),
+            variable("a", "a", "relu"),
             variable("c", "c", "x"),
         );
         let graph = snick_ir::text::parse(&text, None).unwrap();
