@@ -22,7 +22,7 @@ pub use condition::{Condition, Conditions, EmptyAxes, IntegerRole};
 pub use dependencies::{Dependencies, Part, ValuePart};
 pub use given_up::{GIVEN_UP, NO_EXPRESSION, NO_RULE_FOR_RANK};
 pub(crate) use variables::{Assumed, VariableValues};
-pub(crate) use walk::InferSession;
+pub(crate) use walk::{InferSession, infer_new};
 pub use walk::{conditions, infer, infer_with};
 
 fn saturating_product(dims: &[usize]) -> usize {

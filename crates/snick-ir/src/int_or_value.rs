@@ -133,7 +133,7 @@ impl IntOrValue {
     /// A scalar value with its inferred interval. Always [`IntOrValue::Value`], even if the number is known.
     pub fn value(b: &GraphBuilder, value: Value) -> Result<Self, OpError> {
         let known = known_scalar(b, value)?;
-        let interval = known.map_or(Interval::ANY, |known| b.graph().symbols().interval(&known));
+        let interval = known.map_or(Interval::ANY, |known| b.interval(&known));
         Ok(Self::Value(value, interval))
     }
 
@@ -244,7 +244,7 @@ impl IntOrValue {
         b: &mut GraphBuilder<'g>,
         other: Self,
         holds: fn(&i64, &i64) -> bool,
-        build: fn(&mut GraphBuilder<'g>, Value, Value) -> Result<Value, OpError>,
+        build: fn(&GraphBuilder<'g>, Value, Value) -> Result<Value, OpError>,
     ) -> Result<Self, OpError> {
         if let (Int(x), Int(y)) = (self, other) {
             return Ok(Int(i64::from(holds(&x, &y))));

@@ -285,6 +285,13 @@ impl Monitor {
         !self.is_stopped()
     }
 
+    /// Stops the work because the caller asked for it. `layer` is the last finished layer.
+    pub fn cancel(&mut self, layer: &str) {
+        if !self.is_stopped() {
+            self.stop(None, layer);
+        }
+    }
+
     fn stop(&mut self, limit: Option<String>, layer: &str) {
         self.stopped = Some(Stopped { limit, layer: layer.into() });
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use snick_shape::Shape;
 
 use crate::ops::source::constant::Constant;
-use crate::{Fact, Graph, Loc, NodeId, NodeRef, Op, OpError, Value};
+use crate::{Fact, Graph, Loc, NodeRef, Op, OpError, Value};
 
 /// The maximum number of layers to trace a shape back through.
 const MAX_STEPS: usize = 64;
@@ -57,13 +57,12 @@ impl fmt::Display for InputOrigin {
 }
 
 impl Graph {
-    /// Adds the facts of the inputs of a node with their origins if the error is about inputs.
-    pub(crate) fn with_origins(&self, id: NodeId, error: OpError) -> OpError {
+    /// Adds the facts of these inputs with their origins if the error is about inputs.
+    pub(crate) fn with_origins(&self, inputs: impl IntoIterator<Item = Value>, error: OpError) -> OpError {
         if !error.is_about_inputs() {
             return error;
         }
-        let inputs: Vec<InputOrigin> =
-            self.inputs(id).into_iter().flatten().filter_map(|value| self.origin(value)).collect();
+        let inputs: Vec<InputOrigin> = inputs.into_iter().filter_map(|value| self.origin(value)).collect();
         match inputs.is_empty() {
             true => error,
             false => OpError::WithInputs { error: Box::new(error), inputs },

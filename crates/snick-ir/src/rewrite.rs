@@ -44,16 +44,18 @@ mod substitution;
 mod tests;
 mod trace;
 
+use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
 
+use crate::builder::{DetachedNodes, NewNode};
 use crate::graph::Details;
 use crate::{Fact, Graph, GraphBuilder, Monitor, NodeId, NodeRef, Op, OpError, Value};
 
 pub use self::custom::{CUSTOM_OPS, decomposed};
-pub use self::driver::{Check, DriverOptions, NodeFilter, Proposal, apply, apply_throughout};
+pub use self::driver::{AppliedHook, Check, DriverOptions, NodeFilter, Proposal, apply, apply_throughout};
 use self::liveness::Liveness;
 pub use self::rule::{Rule, Tolerance};
 pub use self::substitution::Substitution;
@@ -96,7 +98,8 @@ impl RewriteResult {
 }
 
 /// A rewrite of one node: a [`GraphBuilder`] that knows the node. A rule can use it to read the graph and add
-/// nodes, but not to change existing nodes.
+/// nodes, but not to change existing nodes. The graph stays as it is while the rule runs, so references to its
+/// nodes and facts stay valid while nodes are added.
 ///
 /// ```
 /// use snick_ir::rewrite::{Patch, RewriteResult};
@@ -116,16 +119,16 @@ impl RewriteResult {
 ///         return Ok(RewriteResult::declined("an exponent other than 2"));
 ///     }
 ///     let x = patch.input_of(power, 0)?;
-///     let product = patch.multiply(x, x)?; // inferred at once
-///     patch.add(product, y).map(RewriteResult::one)
+///     patch.add(patch.multiply(x, x)?, y).map(RewriteResult::one) // inferred at once
 /// }
 /// # let _ = square;
 /// ```
 pub struct Patch<'g> {
     builder: GraphBuilder<'g>,
+    graph: &'g Graph,
     root: NodeId,
     liveness: &'g Liveness,
-    monitor: Option<&'g mut Monitor>,
+    monitor: RefCell<Option<&'g mut Monitor>>,
 }
 
 impl<'g> Deref for Patch<'g> {
@@ -143,21 +146,21 @@ impl DerefMut for Patch<'_> {
 }
 
 impl<'g> Patch<'g> {
-    fn new(
-        graph: &'g mut Graph,
-        root: NodeId,
-        liveness: &'g Liveness,
-        monitor: Option<&'g mut Monitor>,
-    ) -> Self {
-        let loc = graph.node(root).loc();
-        Self { builder: GraphBuilder::on(graph).scope_of(root).loc(loc), root, liveness, monitor }
+    fn new(graph: &'g Graph, root: NodeId, liveness: &'g Liveness, monitor: Option<&'g mut Monitor>) -> Self {
+        let builder = GraphBuilder::patch(graph).scope_of(root).loc(graph.node(root).loc());
+        Self { builder, graph, root, liveness, monitor: RefCell::new(monitor) }
+    }
+
+    /// The graph without the new nodes.
+    pub fn graph(&self) -> &'g Graph {
+        self.graph
     }
 
     /// Takes [fuel](crate::Limits::fuel) for computing this many elements while rewriting; `false` if too
     /// little is left. The rule should then keep the layer: a run computes the elements within its own
     /// limits.
-    pub fn take_fuel(&mut self, elements: usize) -> bool {
-        self.monitor.as_deref_mut().is_none_or(|monitor| monitor.take_fuel(elements))
+    pub fn take_fuel(&self, elements: usize) -> bool {
+        self.monitor.borrow_mut().as_deref_mut().is_none_or(|monitor| monitor.take_fuel(elements))
     }
 
     /// The origin for symbols that the rule creates.
@@ -166,18 +169,89 @@ impl<'g> Patch<'g> {
     }
 
     /// The node to rewrite.
-    pub fn node(&self) -> NodeRef<'_> {
-        self.graph().node(self.root)
+    pub fn node(&self) -> NodeRef<'g> {
+        self.graph.node(self.root)
     }
 
     /// The value at input `i` of the node.
+    ///
+    /// # Errors
+    /// [`OpError::NotConnected`].
     pub fn input(&self, i: usize) -> Result<Value, OpError> {
-        self.optional(i).ok_or(OpError::NotConnected { port: i })
+        self.try_input(i).ok_or(OpError::NotConnected { port: i })
     }
 
     /// The value at input `i`, if connected.
-    pub fn optional(&self, i: usize) -> Option<Value> {
-        self.graph().inputs(self.root).get(i).copied().flatten()
+    ///
+    /// ```
+    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    ///
+    /// /// Adds the bias, if there is one.
+    /// let rule = Rule::new("lower-linear", |patch| match patch.node().op().type_name() {
+    ///     "Linear" => {
+    ///         let product = patch.matmul(patch.input(0)?, patch.input(1)?)?;
+    ///         let sum = patch.try_input(2).map_or(Ok(product), |bias| patch.add(product, bias));
+    ///         sum.map(RewriteResult::one)
+    ///     }
+    ///     _ => Ok(RewriteResult::NoMatch),
+    /// });
+    /// # let _ = rule;
+    /// ```
+    pub fn try_input(&self, i: usize) -> Option<Value> {
+        self.graph.inputs(self.root).get(i).copied().flatten()
+    }
+
+    /// The two inputs of the node and, if its op is [commutative](Op::is_commutative), the same inputs in the
+    /// other order. No order if the node does not have exactly two inputs.
+    ///
+    /// ```
+    /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+    ///
+    /// /// `abs(x) + -y` and `-y + abs(x)` become `abs(x) - y`.
+    /// let rule = Rule::new("add-of-negative", |patch| {
+    ///     for [x, negative] in patch.input_orders() {
+    ///         if patch.op_of(negative).type_name() == "Negative" {
+    ///             return patch.subtract(x, patch.input_of(negative, 0)?).map(RewriteResult::one);
+    ///         }
+    ///     }
+    ///     Ok(RewriteResult::NoMatch)
+    /// });
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+    /// #             %a = Negative-1(%x)\n  %b = Add-1(%a, %x)\n  %y = Result-1(%b)\n}\n";
+    /// let mut graph = snick_ir::text::parse(text, None)?;
+    /// snick_ir::infer(&mut graph);
+    /// let trace = rewrite::apply(&mut graph, &[rule.roots(["Add"])], DriverOptions::default());
+    /// assert_eq!(trace.applied.len(), 1);
+    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// ```
+    pub fn input_orders(&self) -> impl Iterator<Item = [Value; 2]> + use<> {
+        let both = match *self.graph.inputs(self.root) {
+            [Some(x), Some(y)] => Some([x, y]),
+            _ => None,
+        };
+        let swapped = both.filter(|_| self.node().op().is_commutative()).map(|[x, y]| [y, x]);
+        both.into_iter().chain(swapped)
+    }
+
+    /// The constant operand of a node with two inputs, after the other operand. Finds `x + c` and `c + x`, but
+    /// only `x - c`, because Subtract is not [commutative](Op::is_commutative). MLIR matches it with
+    /// `m_Constant`.
+    ///
+    /// ```
+    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    ///
+    /// /// `x * 2` and `2 * x` become `x + x`.
+    /// let rule = Rule::new("double", |patch| match patch.constant_operand() {
+    ///     Some([x, c]) if patch.splat_value(c) == Some(2.0) && patch.rank(c)? == 0 => {
+    ///         patch.add(x, x).map(RewriteResult::one)
+    ///     }
+    ///     _ => Ok(RewriteResult::NoMatch),
+    /// });
+    /// let rule = rule.roots(["Multiply"]);
+    /// # let _ = rule;
+    /// ```
+    pub fn constant_operand(&self) -> Option<[Value; 2]> {
+        self.input_orders().find(|&[_, constant]| self.constant_value(constant).is_some())
     }
 
     /// Output `port` of the node.
@@ -187,17 +261,24 @@ impl<'g> Patch<'g> {
 
     /// Whether output `port` is read.
     pub fn is_used(&self, port: u32) -> bool {
-        !self.graph().uses(self.output(port)).is_empty()
+        !self.graph.uses(self.output(port)).is_empty()
     }
 
     /// For each output of the node, up to the last one that is read: whether it is read.
     pub fn used_outputs(&self) -> Vec<bool> {
-        self.graph().used_outputs(self.root)
+        self.graph.used_outputs(self.root)
     }
 
     /// The op that computes a value.
     pub fn op_of(&self, value: Value) -> &Op {
-        self.graph().node(value.node).op()
+        match self.new_node(value) {
+            Some(new) => &new.node.op,
+            None => self.graph.node(value.node).op(),
+        }
+    }
+
+    fn new_node(&self, value: Value) -> Option<&NewNode> {
+        self.builder.new_nodes()?.get(value.node)
     }
 
     /// The value at input `i` of the node that computes `value`.
@@ -207,7 +288,10 @@ impl<'g> Patch<'g> {
 
     /// All inputs of the node that computes `value`.
     pub fn inputs_of(&self, value: Value) -> Result<SmallVec<[Value; 5]>, OpError> {
-        let inputs = self.graph().inputs(value.node);
+        if let Some(new) = self.new_node(value) {
+            return Ok(new.inputs.iter().copied().collect());
+        }
+        let inputs = self.graph.inputs(value.node);
         let connected = |(port, input): (usize, &Option<Value>)| input.ok_or(OpError::NotConnected { port });
         inputs.iter().enumerate().map(connected).collect()
     }
@@ -221,16 +305,16 @@ impl<'g> Patch<'g> {
     /// Whether an op of this kind reads an output of the node that computes `value`; `false` if the node has
     /// more than `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
-        let graph = self.graph();
+        let graph = self.graph;
         self.liveness.readers(value.node) <= most
             && graph.readers(value.node).any(|id| !self.liveness.is_dead(id) && kind(graph.node(id).op()))
     }
 
     /// The facts of all inputs of the node.
     pub fn input_facts(&self) -> Result<Vec<&Fact>, OpError> {
-        let inputs = self.graph().inputs(self.root);
+        let inputs = self.graph.inputs(self.root);
         let fact = |(port, value): (usize, &Option<Value>)| {
-            value.and_then(|value| self.graph().fact(value)).ok_or(OpError::NotConnected { port })
+            value.and_then(|value| self.graph.fact(value)).ok_or(OpError::NotConnected { port })
         };
         inputs.iter().enumerate().map(fact).collect()
     }
@@ -247,33 +331,48 @@ impl<'g> Patch<'g> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
-    /// Whether inference fails for the node. Inference reports this error, except in a branch that is never
-    /// taken.
-    fn is_refused_by_inference(&mut self) -> bool {
-        let root = self.root;
-        let is_unknown = self.graph().node(root).outs().iter().all(|out| out.fact == Fact::unknown());
-        is_unknown && self.graph_mut().infer_node(root).is_err()
-    }
-
-    /// Removes the added nodes, so that the next rule sees the original graph.
+    /// Removes the new nodes, so that the next rule starts without them.
     fn undo(&mut self) {
-        if self.added().is_empty() {
-            return;
-        }
-        for id in self.builder.take_added().rev() {
-            self.graph_mut().remove(id);
+        self.builder.take_new_nodes();
+    }
+}
+
+/// Whether inference fails for a node. Inference reports this error, except in a branch that is never taken.
+fn is_refused_by_inference(graph: &mut Graph, id: NodeId) -> bool {
+    let is_unknown = graph.node(id).outs().iter().all(|out| out.fact == Fact::unknown());
+    is_unknown && graph.infer_node(id).is_err()
+}
+
+/// A replacement whose nodes are in the graph; nothing reads them yet.
+struct Replacement {
+    root: NodeId,
+    /// The new values of the outputs, by port.
+    values: Vec<Option<Value>>,
+    /// The new nodes.
+    added: SmallVec<[NodeId; 8]>,
+}
+
+impl Replacement {
+    /// Adds the new nodes of a patch to their graph.
+    fn stage(graph: &mut Graph, root: NodeId, new: DetachedNodes, mut values: Vec<Option<Value>>) -> Self {
+        let added = new.add_to(graph, &mut values);
+        Self { root, values, added }
+    }
+
+    /// Removes the new nodes.
+    fn undo(self, graph: &mut Graph) {
+        for id in self.added.into_iter().rev() {
+            graph.remove(id);
         }
     }
 
-    /// Replaces the outputs of the node with `values`, which inherit the name of the node and, if
-    /// `keeps_facts`, its facts.
-    fn commit(mut self, values: &[Option<Value>], keeps_facts: bool) -> Committed {
-        let (root, added) = (self.root, SmallVec::from_slice(self.added()));
-        let graph = self.graph_mut();
-        let moved = graph.replace_outputs(root, values);
+    /// Replaces the outputs of the root. The new values inherit its name and, if `keeps_facts`, its facts.
+    fn commit(self, graph: &mut Graph, keeps_facts: bool) -> Committed {
+        let Self { root, values, added } = self;
+        let moved = graph.replace_outputs(root, &values);
         let mut new_nodes = added.clone();
         new_nodes.sort_unstable();
-        for (port, &new) in (0..).zip(values) {
+        for (port, &new) in (0..).zip(&values) {
             let Some(new) = new.filter(|new| new_nodes.binary_search(&new.node).is_ok()) else { continue };
             let replaced = graph.node(root);
             let (name, details) = (replaced.shared_name(), replaced.details().cloned());

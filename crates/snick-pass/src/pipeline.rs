@@ -1,11 +1,13 @@
 //! Passes by name, and the order in which they run.
 
+use std::sync::Arc;
+
 use snick_ir::rewrite::{Applied, CheckFailure, DriverOptions, Rule, Tolerance, Trace};
-use snick_ir::{Graph, Monitor, did_you_mean_or};
+use snick_ir::{Graph, Located, Monitor, did_you_mean_or};
 
 use crate::check::{Checker, Difference};
 use crate::legalize::{decompose, inline_if, to_slice};
-use crate::options::RewriteOptions;
+use crate::options::{OnApplied, RewriteOptions};
 use crate::pass::Pass;
 use crate::report::{Report, count};
 use crate::rules::*;
@@ -118,10 +120,20 @@ impl Pass {
 /// assert_eq!((report.slice_after, report.checked), (1, 1));
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
+///
+/// The rules of [`RewriteOptions::rules`] take part. If one of them replaces an unknown layer, the graph is
+/// inferred again, and canonicalisation continues with the new facts.
 pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
     let mut manager = PassManager::new(graph, options);
-    manager.canonicalise(graph);
-    manager.report.missed.retain(|missed| missed.rule == to_slice::RULE.name());
+    let own = options.own_rules();
+    let rules = match own.is_empty() {
+        true => Pass::of_rules("rules", RULES),
+        false => Pass::new("rules", [RULES, own].concat()),
+    };
+    let inference = manager.until_known(graph, |manager, graph| manager.canonicalise(graph, &rules));
+    manager.report.errors.extend(inference.unwrap_or_default());
+    let is_reported = |rule: &str| rule == to_slice::RULE.name() || own.iter().any(|own| own.name() == rule);
+    manager.report.missed.retain(|missed| is_reported(&missed.rule));
     manager.finish(graph)
 }
 
@@ -157,24 +169,8 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
     let mut manager = PassManager::new(graph, options);
     let mut inference = Vec::new();
     for pass in passes {
-        let report = &manager.report;
-        let (missed, errors, failures) =
-            (report.missed.len(), report.errors.len(), report.check_failures.len());
-        let mut unknown = opaque_layers(graph);
-        loop {
-            manager.apply(graph, pass);
-            let left = if unknown == 0 { 0 } else { opaque_layers(graph) };
-            if left == unknown {
-                break;
-            }
-            // The facts of later layers may be known now, so the pass runs again. Only the layers that are
-            // declined or fail in the last run are reported.
-            unknown = left;
-            inference = snick_ir::infer(graph);
-            manager.report.missed.truncate(missed);
-            manager.report.errors.truncate(errors);
-            manager.report.check_failures.truncate(failures);
-        }
+        let errors = manager.until_known(graph, |manager, graph| manager.apply(graph, pass));
+        inference = errors.unwrap_or(inference);
     }
     manager.report.errors.extend(inference);
     manager.finish(graph)
@@ -186,6 +182,7 @@ struct PassManager {
     timed: bool,
     checker: Option<Checker>,
     monitor: Monitor,
+    on_applied: Option<Arc<OnApplied>>,
     report: Report,
 }
 
@@ -198,6 +195,7 @@ impl PassManager {
             timed: options.is_timed(),
             checker: options.checker(),
             monitor,
+            on_applied: options.applied_hook(),
             report: Report::before(graph),
         }
     }
@@ -208,16 +206,41 @@ impl PassManager {
         self.report
     }
 
+    /// Changes the graph until the number of unknown layers stays the same. Returns the errors of the last
+    /// inference, if the graph was inferred again.
+    fn until_known(
+        &mut self,
+        graph: &mut Graph,
+        mut change: impl FnMut(&mut Self, &mut Graph),
+    ) -> Option<Vec<Located>> {
+        let report = &self.report;
+        let (missed, errors, failures) =
+            (report.missed.len(), report.errors.len(), report.check_failures.len());
+        let mut unknown = opaque_layers(graph);
+        let mut inference = None;
+        loop {
+            change(self, graph);
+            let left = if unknown == 0 { 0 } else { opaque_layers(graph) };
+            if left == unknown {
+                return inference;
+            }
+            // The facts of later layers may be known now, so the change is repeated. Only the layers that are
+            // declined or fail in the last run are reported.
+            unknown = left;
+            inference = Some(snick_ir::infer(graph));
+            self.report.missed.truncate(missed);
+            self.report.errors.truncate(errors);
+            self.report.check_failures.truncate(failures);
+        }
+    }
+
     /// Canonicalises bodies first: afterwards, layers whose bodies differed may be equal and can be merged.
-    fn canonicalise(&mut self, graph: &mut Graph) {
-        graph.for_each_body(|body| self.canonicalise(body));
-        const STEPS: &[Pass] = &[
-            Pass::of_rules("rules", RULES),
-            Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
-        ];
+    fn canonicalise(&mut self, graph: &mut Graph, rules: &Pass) {
+        graph.for_each_body(|body| self.canonicalise(body, rules));
+        const MERGE: Pass = Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates);
         for round in 0..MAX_ROUNDS {
             let mut trace = Trace::default();
-            for step in STEPS {
+            for step in [rules, &MERGE] {
                 trace.extend(self.run(graph, step, trace.applied.len()));
             }
             let is_last = round + 1 == MAX_ROUNDS || trace.applied.is_empty() || self.monitor.is_stopped();
@@ -253,14 +276,28 @@ impl PassManager {
             check: self.checker.as_mut().map(|checker| checker as _),
             only: None,
             timed: self.timed,
+            on_applied: self.on_applied.as_deref().map(|on_applied| on_applied as _),
             monitor: Some(&mut self.monitor),
         };
-        if !pass.is_of_graph() || options.check.is_none() {
+        if !pass.is_of_graph() {
             return pass.run(graph, options);
         }
-        let before = graph.clone();
+        let before = options.check.is_some().then(|| graph.clone());
         let trace = pass.run(graph, options);
-        self.checked(graph, pass, before, trace)
+        let trace = match before {
+            Some(before) => self.checked(graph, pass, before, trace),
+            None => trace,
+        };
+        self.announce(&trace.applied);
+        trace
+    }
+
+    /// Announces the replacements of a pass over the graph.
+    fn announce(&mut self, applied: &[Applied]) {
+        let Some(on_applied) = &self.on_applied else { return };
+        if let Some(last) = applied.iter().find(|applied| on_applied(applied).is_break()) {
+            self.monitor.cancel(&last.layer);
+        }
     }
 
     /// Executes a graph before and after a pass, and restores the graph if a result differs.

@@ -120,10 +120,9 @@ impl<C: AnySlice> Selection<C> {
     /// have fewer elements for all sizes, a dynamic slice for some sizes.
     pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
         let kept = patch.dims(patch.output(0))?.unwrap_or_default();
-        let symbols = patch.graph().symbols();
         Ok(self.iter().any(|(axis, slice)| {
             match (AnySlice::as_static(slice), dims.get(axis), kept.get(axis)) {
-                (Some(slice), Some(dim), _) => slice.len < symbols.interval(dim).lo(),
+                (Some(slice), Some(dim), _) => slice.len < patch.interval(dim).lo(),
                 (None, Some(dim), Some(kept)) => dim != kept,
                 _ => false,
             }

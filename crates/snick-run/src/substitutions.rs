@@ -31,7 +31,7 @@ use crate::session::Session;
 /// use snick_run::{Session, Substitutions};
 /// use snick_tensor::ElementType;
 ///
-/// let mut b = GraphBuilder::new("g");
+/// let b = GraphBuilder::new("g");
 /// let x = b.parameter("x", ElementType::F32, "N")?;
 /// let sum = b.add(x, x)?;
 /// let relu = b.relu(sum)?;

@@ -10,6 +10,7 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -374,7 +375,7 @@ impl TryFrom<SymbolsData> for Symbols {
             let birth = birth.unwrap_or(if name.is_some() { Birth::Declared } else { Birth::Data(None) });
             let id = table.push(Symbol { name: name.clone(), interval, origin, upper, birth, label });
             if let Some(name) = name
-                && table.names.insert(name, id).is_some()
+                && Arc::make_mut(&mut table.names).insert(name, id).is_some()
             {
                 return Err("two symbols have the same name");
             }
@@ -389,7 +390,7 @@ impl TryFrom<SymbolsData> for Symbols {
             // The refinement was checked before it was serialised, so it is not compared with the other facts
             // again.
             let fact = Fact::new(&expr, interval).ok_or("a constant is refined")?;
-            table.refinements.insert(fact.direction, fact.interval);
+            Arc::make_mut(&mut table.refinements).insert(fact.direction, fact.interval);
         }
         Ok(table)
     }

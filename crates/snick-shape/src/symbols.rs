@@ -5,6 +5,7 @@ mod birth;
 mod intervals;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use birth::Birth;
 
@@ -88,12 +89,14 @@ pub enum SymbolError {
 /// assert_eq!(rows.display(&width).to_string(), "?");
 /// # Ok::<(), snick_shape::SymbolError>(())
 /// ```
+///
+/// Clones share their contents until one of them changes.
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
     pub(crate) id: TableId,
-    pub(crate) symbols: Vec<Symbol>,
-    pub(crate) names: BTreeMap<String, SymbolId>,
-    pub(crate) refinements: BTreeMap<Vec<Term>, Interval>,
+    pub(crate) symbols: Arc<Vec<Symbol>>,
+    pub(crate) names: Arc<BTreeMap<String, SymbolId>>,
+    pub(crate) refinements: Arc<BTreeMap<Vec<Term>, Interval>>,
     /// The number of the body that the table belongs to; 0 for the graph itself.
     pub(crate) body: u32,
 }
@@ -176,7 +179,7 @@ impl Symbols {
             None => {
                 let named = Symbol { name: Some(name.to_owned()), ..Symbol::new(interval, origin) };
                 let id = self.push(Symbol { birth: Birth::Declared, ..named });
-                self.names.insert(name.to_owned(), id);
+                Arc::make_mut(&mut self.names).insert(name.to_owned(), id);
                 id
             }
         };
@@ -186,14 +189,16 @@ impl Symbols {
             known,
             wanted: interval,
         })?;
-        self.narrow(id, met);
+        if met != known {
+            self.narrow(id, met);
+        }
         Ok(met.is_exact().map_or(SymExpr::Symbol(id), SymExpr::Const))
     }
 
     pub(crate) fn push(&mut self, symbol: Symbol) -> SymbolId {
         // Memory runs out first: 2^32 symbols would take about 200 GB.
         let id = self.id_at(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
-        self.symbols.push(symbol);
+        Arc::make_mut(&mut self.symbols).push(symbol);
         id
     }
 
@@ -207,7 +212,7 @@ impl Symbols {
     }
 
     pub(crate) fn get_mut(&mut self, id: SymbolId) -> Option<&mut Symbol> {
-        self.symbols.get_mut(id.index()).filter(|_| id.table == self.id)
+        Arc::make_mut(&mut self.symbols).get_mut(id.index()).filter(|_| id.table == self.id)
     }
 
     /// Whether all symbols of an expression belong to this table. Constants belong to every table.
@@ -280,6 +285,22 @@ impl Symbols {
     /// ```
     pub fn origin(&self, symbol: SymbolId) -> Origin {
         self.get(symbol).map(|symbol| symbol.origin).unwrap_or_default()
+    }
+
+    /// Changes the origin of a symbol, for instance when its layer gets another number. Does nothing if the
+    /// symbol belongs to another table.
+    ///
+    /// ```
+    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # let mut symbols = Symbols::default();
+    /// let size = symbols.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap();
+    /// symbols.set_origin(size, Origin { node: 7, port: 0, axis: 0 });
+    /// assert_eq!(symbols.origin(size).node, 7);
+    /// ```
+    pub fn set_origin(&mut self, symbol: SymbolId, origin: Origin) {
+        if let Some(symbol) = self.get_mut(symbol) {
+            symbol.origin = origin;
+        }
     }
 
     /// The number of symbols.

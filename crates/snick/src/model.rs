@@ -21,7 +21,7 @@ use crate::{Error, InferOptions, Inference, inputs};
 /// ```
 /// use snick::{ElementType, GraphBuilder, Model};
 ///
-/// let mut b = GraphBuilder::new("double");
+/// let b = GraphBuilder::new("double");
 /// let x = b.parameter("x", ElementType::F32, "N,3")?;
 /// let sum = b.add(x, x)?;
 /// b.result("out", sum)?;

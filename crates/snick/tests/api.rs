@@ -16,7 +16,7 @@ use snick::{
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
 fn crop() -> Result<Model, Error> {
-    let mut b = GraphBuilder::new("crop");
+    let b = GraphBuilder::new("crop");
     let x = b.parameter("x", ElementType::F32, "N,3,H=16..64,W")?;
     assert_eq!(b.fact(x)?.shape().rank(), Some(4));
     let masks = StridedSliceMasks::new().begin([1, 1, 0]).end([1, 1, 0]);
@@ -47,10 +47,10 @@ fn a_graph_built_in_code_is_inferred() -> Tested {
 
 #[test]
 fn foreign_values_and_unknown_names_are_errors() -> Tested {
-    let mut one = GraphBuilder::new("one");
+    let one = GraphBuilder::new("one");
     let x = one.parameter("x", ElementType::F32, "4")?;
     let y = one.relu(x)?;
-    let mut other = GraphBuilder::new("other");
+    let other = GraphBuilder::new("other");
     assert!(other.relu(y).is_err());
     assert!(Op::by_name("Addd", Attrs::new()).unwrap_err().to_string().contains("did you mean `Add`?"));
     Ok(())
@@ -326,7 +326,7 @@ fn rules_capture_what_they_like() -> Tested {
 
 #[test]
 fn inference_and_rewriting_end_when_they_are_told_to() -> Tested {
-    let mut b = GraphBuilder::new("chain");
+    let b = GraphBuilder::new("chain");
     let mut x = b.parameter("x", ElementType::F32, "N")?;
     for _ in 0..3 {
         x = b.relu(x)?;
@@ -375,7 +375,7 @@ fn inference_and_rewriting_end_when_they_are_told_to() -> Tested {
 
 #[test]
 fn dims_of_inputs_may_be_expressions() -> Tested {
-    let mut b = GraphBuilder::new("masked");
+    let b = GraphBuilder::new("masked");
     let past = b.parameter("past", ElementType::F32, "?")?;
     let mask = b.parameter("mask", ElementType::F32, "?")?;
     let masked = b.multiply(past, mask)?;

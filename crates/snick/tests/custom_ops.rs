@@ -171,7 +171,7 @@ fn attributes_of_an_ir_are_kept_once() -> Tested {
 
 #[test]
 fn ops_made_in_code_without_attrs_are_not_merged() -> Tested {
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let x = b.parameter("x", ElementType::I64, "3")?;
     for (name, by) in [("y", 1), ("z", 2)] {
         let scaled = b.add_op(Custom::new("my.ops", "Scale", Arc::new(Scale { by })), &[x])?;
@@ -258,7 +258,7 @@ fn symbols_of_another_table_are_errors_of_the_layer() -> Tested {
 #[test]
 fn values_of_constants_that_contradict_inference_are_errors_of_the_run() -> Tested {
     let op = Stated { element_type: ElementType::I64, dims: &[3], values: vec![Tensor::scalar(1f32)] };
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let x = b.ints(&[1, 2, 3])?;
     let y = b.add_op(Custom::new("my.ops", "Stated", Arc::new(op)), &[x])?;
     b.result("y", y)?;
@@ -316,14 +316,14 @@ fn a_description_of_other_layers_than_slices_is_an_error() -> Tested {
 
 #[test]
 fn numbers_of_outputs_are_limited() -> Tested {
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let x = b.parameter("x", ElementType::F32, "N")?;
     for count in [0, (1 << 16) + 1, 1 << 40, 1 << 62] {
         let split = b.split(x, 0, count);
         assert!(split.is_err_and(|error| error.to_string().contains("1 to 65536")), "{count}");
         let many = b.add_op_with_outputs(snick::ops::Relu, &[x], count);
         assert_eq!(many.is_err(), count > 0, "{count}");
-        let mut lenient = GraphBuilder::new("lenient").mode(BuildMode::Lenient);
+        let lenient = GraphBuilder::new("lenient").mode(BuildMode::Lenient);
         let x = lenient.parameter("x", ElementType::F32, "N")?;
         let many = lenient.add_op_with_outputs(snick::ops::Relu, &[x], count);
         assert_eq!(many.is_err(), count > 0, "{count}");

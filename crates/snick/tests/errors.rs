@@ -114,7 +114,7 @@ fn the_debug_form_is_the_message() -> Tested {
 
 #[test]
 fn messages_are_plain() -> Tested {
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let error = b.add(1.0, 2.0).unwrap_err();
     assert_eq!(
         error.to_string(),

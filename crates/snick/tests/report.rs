@@ -22,7 +22,7 @@ fn slices_are_listed_as_read_and_canonical() -> Result<(), Error> {
 /// A model that adds a constant of `count` elements to its input.
 fn with_weights(count: usize) -> Result<snick::Model, Error> {
     let values: Vec<f32> = (0..count).map(|i| i as f32 / 7.0).collect();
-    let mut builder = snick::GraphBuilder::new("g");
+    let builder = snick::GraphBuilder::new("g");
     let x = builder.parameter("x", snick::ElementType::F32, &count.to_string())?;
     let weights = builder.constant(snick::Tensor::from_vec(&[count], values)?)?;
     let sum = builder.add(x, weights)?;

@@ -11,7 +11,7 @@ macro_rules! binary {
         impl GraphBuilder<'_> {
             $($(#[$doc])*
             pub fn $name(
-                &mut self,
+                &self,
                 x: impl Into<Operand>,
                 y: impl Into<Operand>,
             ) -> Result<Value, OpError> {
@@ -26,7 +26,7 @@ macro_rules! unary {
     ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
         impl GraphBuilder<'_> {
             $($(#[$doc])*
-            pub fn $name(&mut self, x: Value) -> Result<Value, OpError> {
+            pub fn $name(&self, x: Value) -> Result<Value, OpError> {
                 self.add_op(ops::$op, &[x])
             })*
         }
@@ -123,26 +123,26 @@ unary! {
 
 impl GraphBuilder<'_> {
     /// `x` converted to an element type, or `x` itself if it already has that type.
-    pub fn convert(&mut self, x: Value, to: ElementType) -> Result<Value, OpError> {
-        match self.fact(x)?.element_type == to {
+    pub fn convert(&self, x: Value, to: ElementType) -> Result<Value, OpError> {
+        match self.with_fact(x, |fact| fact.element_type)? == to {
             true => Ok(x),
             false => self.add_op(Convert { destination_type: to }, &[x]),
         }
     }
 
     /// `min(max(x, min), max)`.
-    pub fn clamp(&mut self, x: Value, min: f64, max: f64) -> Result<Value, OpError> {
+    pub fn clamp(&self, x: Value, min: f64, max: f64) -> Result<Value, OpError> {
         self.add_op(Clamp { min, max }, &[x])
     }
 
     /// `not x`.
-    pub fn logical_not(&mut self, x: Value) -> Result<Value, OpError> {
+    pub fn logical_not(&self, x: Value) -> Result<Value, OpError> {
         self.add_op(LogicalNot, &[x])
     }
 
     /// `x` where `condition` holds, else `y`.
     pub fn select(
-        &mut self,
+        &self,
         condition: Value,
         x: impl Into<Operand>,
         y: impl Into<Operand>,

@@ -11,7 +11,7 @@ use crate::ops::slice::strided_slice::StridedSlice;
 /// use snick_tensor::ElementType;
 ///
 /// // x[:, 0, 1:]
-/// let mut b = GraphBuilder::new("crop");
+/// let b = GraphBuilder::new("crop");
 /// let x = b.parameter("x", ElementType::F32, "N,3,8")?;
 /// let masks = StridedSliceMasks::new().begin([1]).end([1, 0, 1]).shrink_axis([0, 1]);
 /// let y = b.strided_slice(x, &[0, 0, 1], &[0, 1, 0], &[1, 1, 1], masks)?;

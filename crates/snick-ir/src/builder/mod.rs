@@ -4,6 +4,7 @@
 //! a typo is a compile error. Frequent ops have short forms such as `b.add(x, y)?`; [`GraphBuilder::op`] adds
 //! any op.
 
+mod append_only;
 mod by_name;
 mod elementwise;
 mod masks;
@@ -12,22 +13,25 @@ mod reduction;
 mod resample;
 mod shape;
 mod slice;
+mod target;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-use snick_shape::{ShapeSpec, Symbols};
-use snick_tensor::{ElementType, Tensor};
+use snick_shape::{Interval, ShapeSpec, SymExpr, Symbols};
+use snick_tensor::{ElementType, Tensor, TensorError};
 
 use crate::ops::source::constant::Constant;
 use crate::ops::source::parameter::Parameter;
 use crate::ops::source::result::GraphResult;
-use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Output, Value};
+use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Value};
 
 pub use self::masks::StridedSliceMasks;
 pub use self::resample::{CoordinateTransformation, Resampling, ResizeKernel, ResizeRules, ResizeTarget};
+use self::target::Target;
+pub(crate) use self::target::{DetachedNodes, NewNode, NewNodes};
 
 /// What the builder does when a new node fails inference.
 ///
@@ -36,7 +40,7 @@ pub use self::resample::{CoordinateTransformation, Resampling, ResizeKernel, Res
 /// use snick_tensor::ElementType;
 ///
 /// // The default, `Checked`: does not add a layer that fails inference.
-/// let mut b = GraphBuilder::new("g");
+/// let b = GraphBuilder::new("g");
 /// let x = b.parameter("x", ElementType::F32, "2,3")?;
 /// let y = b.parameter("y", ElementType::F32, "2,4")?;
 /// assert!(b.add(x, y).is_err());
@@ -62,7 +66,7 @@ const MAX_OUTPUTS: usize = 1 << 16;
 /// use snick_ir::{GraphBuilder, StridedSliceMasks, ops};
 /// use snick_tensor::ElementType;
 ///
-/// let mut b = GraphBuilder::new("crop");
+/// let b = GraphBuilder::new("crop");
 /// let x = b.parameter("x", ElementType::F32, "N,3,H=16..64,W")?;
 /// let masks = StridedSliceMasks::new().begin([1, 1, 0]).end([1, 1, 0]);
 /// let y = b.strided_slice(x, &[0, 0, 1], &[0, 0, -1], &[1, 1, 2], masks)?;
@@ -73,17 +77,40 @@ const MAX_OUTPUTS: usize = 1 << 16;
 /// let graph = b.finish()?;
 /// assert_eq!(graph.results().count(), 1);
 ///
-/// let mut other = GraphBuilder::new("other");
+/// let other = GraphBuilder::new("other");
 /// assert!(other.relu(z).is_err()); // a value of another graph
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+///
+/// The methods take `&self`, so calls can be nested:
+///
+/// ```
+/// use snick_ir::GraphBuilder;
+/// use snick_tensor::{ElementType, Tensor};
+///
+/// let b = GraphBuilder::new("scaled");
+/// let x = b.parameter("x", ElementType::F32, "N,4")?;
+/// let y = b.add(b.relu(x)?, b.multiply(b.exp(x)?, b.constant(Tensor::scalar(0.5f32))?)?)?;
+/// b.result("y", y)?;
+/// assert_eq!(b.finish()?.len(), 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct GraphBuilder<'g> {
-    graph: GraphRef<'g>,
+    target: Target<'g>,
     mode: BuildMode,
     scope: Scope,
     loc: Loc,
-    added: SmallVec<[NodeId; 8]>,
+}
+
+impl fmt::Debug for GraphBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mode, scope, loc, .. } = self;
+        f.debug_struct("GraphBuilder")
+            .field("mode", mode)
+            .field("scope", scope)
+            .field("loc", loc)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The prefix for names of new nodes.
@@ -98,34 +125,26 @@ enum Scope {
     Node(NodeId),
 }
 
-/// The graph being built.
-#[derive(Debug)]
-enum GraphRef<'g> {
-    Owned(Box<Graph>),
-    Borrowed(&'g mut Graph),
-}
-
 impl GraphBuilder<'static> {
     /// Builds a new graph.
     pub fn new(name: impl Into<String>) -> Self {
-        Self::with_graph(GraphRef::Owned(Box::new(Graph::new(name))))
+        Self::with_target(Target::owned(Graph::new(name)))
     }
 }
 
 impl<'g> GraphBuilder<'g> {
     /// Adds to an existing graph.
     pub fn on(graph: &'g mut Graph) -> Self {
-        Self::with_graph(GraphRef::Borrowed(graph))
+        Self::with_target(Target::borrowed(graph))
     }
 
-    fn with_graph(graph: GraphRef<'g>) -> Self {
-        Self {
-            graph,
-            mode: BuildMode::Checked,
-            scope: Scope::Global,
-            loc: Loc::default(),
-            added: SmallVec::new(),
-        }
+    /// Collects new nodes for a graph, which stays as it is.
+    pub(crate) fn patch(graph: &'g Graph) -> Self {
+        Self::with_target(Target::patch(graph))
+    }
+
+    fn with_target(target: Target<'g>) -> Self {
+        Self { target, mode: BuildMode::Checked, scope: Scope::Global, loc: Loc::default() }
     }
 
     /// Sets what happens when inference fails.
@@ -145,11 +164,13 @@ impl<'g> GraphBuilder<'g> {
         Self { scope: Scope::Node(node), ..self }
     }
 
-    fn scope_name(&self) -> Option<&str> {
+    fn scope_name(&self) -> Option<Arc<str>> {
         match &self.scope {
             Scope::Global => None,
-            Scope::Named(name) => Some(name),
-            Scope::Node(node) => self.graph().get(*node).map(|node| node.name()),
+            Scope::Named(name) => Some(name.clone()),
+            Scope::Node(node) => {
+                self.target.with_graph(|graph| graph.get(*node).map(|node| node.shared_name()))
+            }
         }
     }
 
@@ -159,34 +180,112 @@ impl<'g> GraphBuilder<'g> {
         Self { loc, ..self }
     }
 
-    /// The graph built so far.
+    /// The graph built so far. In a [`Patch`](crate::rewrite::Patch), the graph without the new nodes.
+    ///
+    /// The reference stays valid while nodes are added, so the first call after a node was added copies the
+    /// graph. To read a single fact, use [`GraphBuilder::fact`], which copies nothing else.
     pub fn graph(&self) -> &Graph {
-        match &self.graph {
-            GraphRef::Owned(graph) => graph,
-            GraphRef::Borrowed(graph) => graph,
+        match &self.target {
+            Target::Graph(building) => building.copy(),
+            Target::Patch(new) => new.graph(),
         }
     }
 
-    pub(crate) fn graph_mut(&mut self) -> &mut Graph {
-        match &mut self.graph {
-            GraphRef::Owned(graph) => graph,
-            GraphRef::Borrowed(graph) => graph,
-        }
+    /// The path of the graph's file, for messages; see [`Graph::source`].
+    pub fn source(&self) -> String {
+        self.target.with_graph(|graph| graph.source.clone())
     }
 
     /// The nodes added so far, in order.
-    pub fn added(&self) -> &[NodeId] {
-        &self.added
+    pub fn added(&self) -> Vec<NodeId> {
+        self.target.added()
     }
 
-    /// Takes the list of added nodes and leaves it empty.
-    pub(crate) fn take_added(&mut self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
-        std::mem::take(&mut self.added).into_iter()
+    /// The new nodes of a patch; `None` for a graph that is being built.
+    pub(crate) fn new_nodes(&self) -> Option<&NewNodes<'g>> {
+        match &self.target {
+            Target::Graph(_) => None,
+            Target::Patch(new) => Some(new),
+        }
+    }
+
+    /// Removes and returns the new nodes of a patch.
+    pub(crate) fn take_new_nodes(&mut self) -> DetachedNodes {
+        match &mut self.target {
+            Target::Graph(_) => DetachedNodes::default(),
+            Target::Patch(new) => new.take(),
+        }
     }
 
     /// The symbols of the graph, to build expressions.
     pub fn symbols(&mut self) -> &mut Symbols {
-        &mut self.graph_mut().symbols
+        self.target.symbols_mut()
+    }
+
+    /// The interval of an expression over the symbols of the graph.
+    ///
+    /// ```
+    /// use snick_ir::GraphBuilder;
+    /// use snick_shape::Interval;
+    /// use snick_tensor::ElementType;
+    ///
+    /// let b = GraphBuilder::new("g");
+    /// let x = b.parameter("x", ElementType::F32, "N=1..8")?;
+    /// let n = b.fact(x)?.shape().dims().expect("a rank")[0].clone();
+    /// assert_eq!(Some(b.interval(&n)), Interval::new(1, 8));
+    /// # Ok::<(), snick_ir::OpError>(())
+    /// ```
+    pub fn interval(&self, expr: &SymExpr) -> Interval {
+        self.target.with_symbols(|symbols| symbols.interval(expr))
+    }
+
+    /// The tensor of a Constant; `None` if another op computes the value, or if the weights are missing.
+    ///
+    /// ```
+    /// use snick_ir::GraphBuilder;
+    /// use snick_tensor::{ElementType, Tensor};
+    ///
+    /// let b = GraphBuilder::new("g");
+    /// let x = b.parameter("x", ElementType::F32, "N")?;
+    /// let two = b.constant(Tensor::scalar(2f32))?;
+    /// assert_eq!(b.constant_value(two).as_deref(), Some(&Tensor::scalar(2f32)));
+    /// assert_eq!(b.constant_value(x), None);
+    /// # Ok::<(), snick_ir::OpError>(())
+    /// ```
+    pub fn constant_value(&self, value: Value) -> Option<Arc<Tensor>> {
+        self.target.with_op(value.node, |op| match op {
+            Op::Const(Constant::Here(tensor)) => Some(tensor.clone()),
+            _ => None,
+        })?
+    }
+
+    /// The element of a Constant with equal elements, such as a scalar, rounded to f64. `None` for any other
+    /// value, for strings, and for a Constant without elements.
+    ///
+    /// ```
+    /// use snick_ir::GraphBuilder;
+    /// use snick_tensor::Tensor;
+    ///
+    /// let b = GraphBuilder::new("g");
+    /// let halves = b.constant(Tensor::from_vec(&[3], vec![0.5f32; 3])?)?;
+    /// assert_eq!(b.splat_value(halves), Some(0.5));
+    /// assert_eq!(b.splat_value(b.ints(&[1, 2])?), None);
+    /// # Ok::<(), snick_ir::OpError>(())
+    /// ```
+    pub fn splat_value(&self, value: Value) -> Option<f64> {
+        let tensor = self.constant_value(value)?;
+        // Most constants differ from their first element near the beginning.
+        let corner = |len: usize| {
+            let mut part = Tensor::clone(&tensor);
+            (0..tensor.rank()).try_for_each(|axis| part.narrow(axis, 0, len.min(tensor.dims()[axis]), 1))?;
+            Ok::<_, TensorError>(part)
+        };
+        let is_filled = |part: &Tensor| -> Result<bool, TensorError> {
+            Ok(corner(1)?.broadcast_to(part.dims())? == *part)
+        };
+        let first = corner(1).ok().filter(|first| !first.is_empty())?;
+        let is_splat = is_filled(&corner(2).ok()?).ok()? && is_filled(&tensor).ok()?;
+        first.to_f64_vec().ok()?.first().copied().filter(|_| is_splat)
     }
 
     /// Infers the whole graph and returns it. A borrowed graph is left empty.
@@ -195,7 +294,10 @@ impl<'g> GraphBuilder<'g> {
     /// The first inference error. In [`BuildMode::Checked`], each node has already passed inference, so only
     /// the values assigned to variables can still cause an error.
     pub fn finish(mut self) -> Result<Graph, Located> {
-        let mut graph = std::mem::take(self.graph_mut());
+        let mut graph = match &mut self.target {
+            Target::Graph(building) => building.take(),
+            Target::Patch(new) => new.applied(),
+        };
         match crate::infer(&mut graph).into_iter().next() {
             Some(error) => Err(error),
             None => Ok(graph),
@@ -207,13 +309,17 @@ impl<'g> GraphBuilder<'g> {
     /// # Errors
     /// [`OpError::ForeignValue`] if the graph has no such value, as for all methods that take values.
     pub fn fact(&self, value: Value) -> Result<&Fact, OpError> {
-        let out = self.graph().get(value.node).and_then(|node| node.outs().get(value.port as usize));
-        out.map(|out| &out.fact).ok_or(OpError::ForeignValue)
+        self.target.fact(value).ok_or(OpError::ForeignValue)
+    }
+
+    /// Reads the fact of a value without copying it.
+    fn with_fact<R>(&self, value: Value, read: impl FnOnce(&Fact) -> R) -> Result<R, OpError> {
+        self.target.with_fact(value, read).ok_or(OpError::ForeignValue)
     }
 
     /// The element type of a value, which must be known.
     pub fn element_type(&self, value: Value) -> Result<ElementType, OpError> {
-        match self.fact(value)?.element_type {
+        match self.with_fact(value, |fact| fact.element_type)? {
             ElementType::Dynamic => Err(OpError::unsupported("an input of unknown element type")),
             element_type => Ok(element_type),
         }
@@ -221,54 +327,50 @@ impl<'g> GraphBuilder<'g> {
 
     /// The rank of a value, which must be known.
     pub fn rank(&self, value: Value) -> Result<usize, OpError> {
-        self.fact(value)?.shape.rank().ok_or_else(|| OpError::unsupported("an input of unknown rank"))
+        self.with_fact(value, |fact| fact.shape.rank())?
+            .ok_or_else(|| OpError::unsupported("an input of unknown rank"))
     }
 
     /// Adds an input to the graph. The shape is written as on the command line: `N,3,H=16..64,?`.
-    pub fn parameter(
-        &mut self,
-        name: &str,
-        element_type: ElementType,
-        shape: &str,
-    ) -> Result<Value, OpError> {
+    pub fn parameter(&self, name: &str, element_type: ElementType, shape: &str) -> Result<Value, OpError> {
         let bad = |error| OpError::mismatch("the shape", format!("`{shape}`"), format!("a shape: {error}"));
         let shape: ShapeSpec = shape.parse().map_err(bad)?;
         self.op(name, Parameter { element_type, shape }, &[])
     }
 
     /// Adds an output to the graph.
-    pub fn result(&mut self, name: &str, value: Value) -> Result<NodeId, OpError> {
+    pub fn result(&self, name: &str, value: Value) -> Result<NodeId, OpError> {
         Ok(self.op(name, GraphResult, &[value])?.node)
     }
 
     /// Adds a constant.
-    pub fn constant(&mut self, tensor: impl Into<Arc<Tensor>>) -> Result<Value, OpError> {
+    pub fn constant(&self, tensor: impl Into<Arc<Tensor>>) -> Result<Value, OpError> {
         self.add_op(Constant::new(tensor.into()), &[])
     }
 
     /// Adds a vector of i64.
-    pub fn ints(&mut self, values: &[i64]) -> Result<Value, OpError> {
+    pub fn ints(&self, values: &[i64]) -> Result<Value, OpError> {
         self.constant(Tensor::from_vec(&[values.len()], values.to_vec())?)
     }
 
     /// Adds a scalar of i64.
-    pub fn int(&mut self, value: i64) -> Result<Value, OpError> {
+    pub fn int(&self, value: i64) -> Result<Value, OpError> {
         self.constant(Tensor::scalar(value))
     }
 
     /// Adds a scalar.
-    pub fn scalar(&mut self, element_type: ElementType, value: f64) -> Result<Value, OpError> {
+    pub fn scalar(&self, element_type: ElementType, value: f64) -> Result<Value, OpError> {
         self.constant(Tensor::scalar(value).cast(element_type)?)
     }
 
     /// Adds a scalar with the element type of `like`, which must be known.
-    pub fn scalar_like(&mut self, like: Value, value: f64) -> Result<Value, OpError> {
+    pub fn scalar_like(&self, like: Value, value: f64) -> Result<Value, OpError> {
         let element_type = self.element_type(like)?;
         self.scalar(element_type, value)
     }
 
     /// Adds a named node; returns its first output.
-    pub fn op(&mut self, name: &str, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
+    pub fn op(&self, name: &str, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
         let name = match self.scope_name() {
             Some(scope) => format!("{scope}/{name}").into(),
             None => Arc::from(name),
@@ -277,14 +379,14 @@ impl<'g> GraphBuilder<'g> {
     }
 
     /// Adds a node named after its op; returns its first output.
-    pub fn add_op(&mut self, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
+    pub fn add_op(&self, op: impl Into<Op>, inputs: &[Value]) -> Result<Value, OpError> {
         let node = self.named_by_type(op.into());
         Ok(Value { node: self.add_node(node, inputs, 1)?, port: 0 })
     }
 
     /// Adds a node named after its op; returns its first `N` outputs.
     pub fn add_outputs<const N: usize>(
-        &mut self,
+        &self,
         op: impl Into<Op>,
         inputs: &[Value],
     ) -> Result<[Value; N], OpError> {
@@ -295,7 +397,7 @@ impl<'g> GraphBuilder<'g> {
 
     /// Adds a node named after its op; returns its first `count` outputs.
     pub fn add_op_with_outputs(
-        &mut self,
+        &self,
         op: impl Into<Op>,
         inputs: &[Value],
         count: usize,
@@ -308,7 +410,7 @@ impl<'g> GraphBuilder<'g> {
     fn named_by_type(&self, op: Op) -> Node {
         let name = match self.scope_name() {
             Some(scope) => format!("{scope}/{}", op.type_name()),
-            None => format!("{}_{}", op.type_name(), self.graph().bound()),
+            None => format!("{}_{}", op.type_name(), self.target.with_graph(Graph::bound)),
         };
         Node::new(name, op)
     }
@@ -316,37 +418,12 @@ impl<'g> GraphBuilder<'g> {
     /// Adds a node with at least `outputs` outputs. If inference finds fewer, [`BuildMode::Checked`] returns
     /// an error and [`BuildMode::Lenient`] adds unknown outputs. A node without a location gets the location
     /// of the builder.
-    pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
-        inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
-        if self.mode == BuildMode::Lenient && outputs > MAX_OUTPUTS {
-            let (count, expected) =
-                (i64::try_from(outputs).unwrap_or(i64::MAX), format!("at most {MAX_OUTPUTS}"));
-            return Err(OpError::out_of_range("the number of outputs", count, expected));
-        }
+    pub fn add_node(&self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
+        inputs.iter().try_for_each(|&input| self.with_fact(input, |_| ()))?;
         if node.loc == Loc::default() {
             node.loc = self.loc;
         }
-        let mode = self.mode;
-        let graph = self.graph_mut();
-        let id = graph.add_wired(node, inputs);
-        let inferred = graph.infer_node(id).map_err(|located| located.error);
-        let place = graph.place(id);
-        let outs = &mut graph.nodes[place].outs;
-        let checked = match mode {
-            BuildMode::Lenient => {
-                outs.resize_with(outs.len().max(outputs), Output::unknown);
-                Ok(())
-            }
-            BuildMode::Checked if inferred.is_ok() && outs.len() < outputs => {
-                Err(OpError::mismatch("the number of outputs", outs.len(), format!("{outputs} or more")))
-            }
-            BuildMode::Checked => inferred,
-        };
-        match checked {
-            Ok(()) => self.added.push(id),
-            Err(_) => drop(graph.remove(id)),
-        }
-        checked.map(|()| id)
+        self.target.add(node, inputs, outputs, self.mode)
     }
 }
 
@@ -356,7 +433,7 @@ impl<'g> GraphBuilder<'g> {
 /// use snick_ir::GraphBuilder;
 /// use snick_tensor::ElementType;
 ///
-/// let mut b = GraphBuilder::new("scale");
+/// let b = GraphBuilder::new("scale");
 /// let x = b.parameter("x", ElementType::F32, "N")?;
 /// let twice = b.multiply(x, 2.0)?; // a number
 /// let more = b.add(twice, 1)?; // an integer
@@ -394,7 +471,7 @@ impl From<i64> for Operand {
 
 impl Operand {
     /// The value; a number becomes a scalar with the element type of `like`.
-    fn value(self, b: &mut GraphBuilder<'_>, like: Value) -> Result<Value, OpError> {
+    fn value(self, b: &GraphBuilder<'_>, like: Value) -> Result<Value, OpError> {
         match self {
             Self::Value(value) => Ok(value),
             Self::Number(number) => b.scalar_like(like, number),
@@ -409,7 +486,7 @@ impl Operand {
 impl GraphBuilder<'_> {
     /// Resolves two operands to values. At least one of them must be a value of the graph; a number takes its
     /// element type.
-    pub fn operands(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
+    pub fn operands(&self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
         match (x.into(), y.into()) {
             (Operand::Value(x), y) => Ok([x, y.value(self, x)?]),
             (x, Operand::Value(y)) => Ok([x.value(self, y)?, y]),

@@ -12,7 +12,7 @@ macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
         impl GraphBuilder<'_> {
             $($(#[$doc])*
-            pub fn $name(&mut self, x: Value, axes: &[i64], keep_dims: bool) -> Result<Value, OpError> {
+            pub fn $name(&self, x: Value, axes: &[i64], keep_dims: bool) -> Result<Value, OpError> {
                 self.reduce(ReduceOp::$op, x, axes, keep_dims)
             })*
         }
@@ -43,7 +43,7 @@ reductions! {
 impl GraphBuilder<'_> {
     /// A reduction over axes.
     pub fn reduce(
-        &mut self,
+        &self,
         function: ReduceOp,
         x: Value,
         axes: &[i64],
@@ -54,33 +54,33 @@ impl GraphBuilder<'_> {
     }
 
     /// The matrix product of the last two axes.
-    pub fn matmul(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
+    pub fn matmul(&self, x: Value, y: Value) -> Result<Value, OpError> {
         self.add_op(MatMul { transpose_a: false, transpose_b: false }, &[x, y])
     }
 
     /// The matrix product of `x` and the transpose of `y`, over the last two axes.
-    pub fn matmul_transposed(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
+    pub fn matmul_transposed(&self, x: Value, y: Value) -> Result<Value, OpError> {
         self.add_op(MatMul { transpose_a: false, transpose_b: true }, &[x, y])
     }
 
     /// The softmax along an axis.
-    pub fn softmax(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
+    pub fn softmax(&self, x: Value, axis: i64) -> Result<Value, OpError> {
         self.add_op(Softmax { axis, ..Softmax::default() }, &[x])
     }
 
     /// The logarithm of the softmax along an axis.
-    pub fn log_softmax(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
+    pub fn log_softmax(&self, x: Value, axis: i64) -> Result<Value, OpError> {
         self.add_op(LogSoftmax { axis }, &[x])
     }
 
     /// The cumulative sum along an axis.
-    pub fn cum_sum(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
+    pub fn cum_sum(&self, x: Value, axis: i64) -> Result<Value, OpError> {
         let axis = self.int(axis)?;
         self.add_op(CumSum { exclusive: false, reverse: false }, &[x, axis])
     }
 
     /// The `k` largest or smallest elements along an axis, sorted, and their indices as i64.
-    pub fn top_k(&mut self, x: Value, k: Value, axis: i64, mode: TopKMode) -> Result<[Value; 2], OpError> {
+    pub fn top_k(&self, x: Value, k: Value, axis: i64, mode: TopKMode) -> Result<[Value; 2], OpError> {
         let (sort, index_element_type) = (TopKSort::Value, IndexType::I64);
         let op = TopK { axis, mode, sort, index_element_type, stable: true, ..TopK::default() };
         self.add_outputs(op, &[x, k])

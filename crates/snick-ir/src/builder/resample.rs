@@ -106,7 +106,7 @@ impl Resampling {
     /// not numbers.
     pub fn resize(
         &self,
-        b: &mut GraphBuilder,
+        b: &GraphBuilder,
         x: Value,
         axis: usize,
         target: ResizeTarget,
@@ -137,7 +137,7 @@ impl Resampling {
         self.along(b, x, axis, &ResampledAxis { size, count, scale, is_quotient, region })
     }
 
-    fn along(&self, b: &mut GraphBuilder, x: Value, axis: usize, of: &ResampledAxis) -> Result {
+    fn along(&self, b: &GraphBuilder, x: Value, axis: usize, of: &ResampledAxis) -> Result {
         let rank = b.rank(x)?;
         if let ResizeKernel::Nearest(rounding) = self.kernel {
             if let Some(picks) = self.exact_picks(b, of, rounding)? {
@@ -164,7 +164,7 @@ impl Resampling {
     /// `y`.
     fn cropped(
         &self,
-        b: &mut GraphBuilder,
+        b: &GraphBuilder,
         y: Value,
         coordinates: Value,
         of: &ResampledAxis,
@@ -181,7 +181,7 @@ impl Resampling {
     }
 
     /// The input coordinate of each output element.
-    fn coordinates(&self, b: &mut GraphBuilder, of: &ResampledAxis) -> Result {
+    fn coordinates(&self, b: &GraphBuilder, of: &ResampledAxis) -> Result {
         let count = b.convert(of.count, ElementType::I64)?;
         let indices = b.count_to(count)?;
         let indices = b.convert(indices, REAL)?;
@@ -199,19 +199,19 @@ impl Resampling {
         b.select(stays, indices, coordinates)
     }
 
-    fn mapped(&self, b: &mut GraphBuilder, indices: Value, of: &ResampledAxis) -> Result {
-        let middles = |b: &mut GraphBuilder| {
+    fn mapped(&self, b: &GraphBuilder, indices: Value, of: &ResampledAxis) -> Result {
+        let middles = |b: &GraphBuilder| {
             let middles = b.add(indices, 0.5)?;
             b.divide(middles, of.scale)
         };
-        let half_pixel = |b: &mut GraphBuilder| {
+        let half_pixel = |b: &GraphBuilder| {
             let coordinates = middles(b)?;
             b.subtract(coordinates, 0.5)
         };
         // `last` is the distance from the first to the last element of the input, and `steps` is the same
         // distance in the output (at least 1).
-        let last = |b: &mut GraphBuilder| b.subtract(of.size, 1.0);
-        let steps = |b: &mut GraphBuilder| {
+        let last = |b: &GraphBuilder| b.subtract(of.size, 1.0);
+        let steps = |b: &GraphBuilder| {
             let steps = b.subtract(of.count, 1.0)?;
             b.maximum(steps, 1.0)
         };
@@ -265,12 +265,7 @@ impl Resampling {
 
     /// Computes the indices of the nearest elements in integer arithmetic, because the f32 quotient of the
     /// sizes is inexact, so that ties could be missed. `None` if the coordinates must be computed in f32.
-    fn exact_picks(
-        &self,
-        b: &mut GraphBuilder,
-        of: &ResampledAxis,
-        rounding: Nearest,
-    ) -> Result<Option<Value>> {
+    fn exact_picks(&self, b: &GraphBuilder, of: &ResampledAxis, rounding: Nearest) -> Result<Option<Value>> {
         let is_rounded = matches!(rounding, Nearest::RoundPreferFloor | Nearest::RoundPreferCeil);
         if self.rules != ResizeRules::Onnx || !of.is_quotient || !is_rounded {
             return Ok(None);
@@ -292,7 +287,7 @@ impl Resampling {
             _ => return Ok(None),
         };
         let double = b.multiply(count, 2.0)?;
-        let quotient = |b: &mut GraphBuilder, above: Value| {
+        let quotient = |b: &GraphBuilder, above: Value| {
             let division = ops::Arithmetic { function: BinaryOp::Div, broadcast: ops::AutoBroadcast::Numpy };
             b.add_op(division, &[above, double])
         };
@@ -313,7 +308,7 @@ impl Resampling {
     }
 
     /// Multiplies the last axis by a matrix that has a row of weights for each coordinate.
-    fn weighted(&self, b: &mut GraphBuilder, x: Value, coordinates: Value, of: &ResampledAxis) -> Result {
+    fn weighted(&self, b: &GraphBuilder, x: Value, coordinates: Value, of: &ResampledAxis) -> Result {
         let unit = b.scalar(REAL, 1.0)?;
         // When an axis shrinks, antialiasing widens the kernel by the inverse of the scale.
         let shrink = if self.antialias { b.minimum(of.scale, unit)? } else { unit };
@@ -359,12 +354,12 @@ impl ResizeKernel {
     }
 
     /// The weights of the kernel at these distances.
-    fn weights_at(self, b: &mut GraphBuilder, distance: Value) -> Result {
+    fn weights_at(self, b: &GraphBuilder, distance: Value) -> Result {
         let Self::Cubic(a) = self else {
             let weight = b.subtract(1.0, distance)?;
             return b.maximum(weight, 0.0);
         };
-        let polynomial = |b: &mut GraphBuilder, coefficients: [f64; 4]| {
+        let polynomial = |b: &GraphBuilder, coefficients: [f64; 4]| {
             let mut sum = b.scalar(REAL, coefficients[0])?;
             for coefficient in &coefficients[1..] {
                 sum = b.multiply(sum, distance)?;
@@ -381,7 +376,7 @@ impl ResizeKernel {
 }
 
 /// Gathers along an axis; coordinates outside the data are clamped to its edges.
-fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &ResampledAxis) -> Result {
+fn picked(b: &GraphBuilder, x: Value, axis: usize, picks: Value, of: &ResampledAxis) -> Result {
     let end = b.subtract(of.size, 1.0)?;
     let end = b.convert(end, ElementType::I64)?;
     let picks = b.convert(picks, ElementType::I64)?;
@@ -394,7 +389,7 @@ fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &Resamp
 
 /// Rounds coordinates to element indices, which may be outside the data. The fractional part of a coordinate
 /// is exact in f32.
-fn rounded(b: &mut GraphBuilder, coordinates: Value, of: &ResampledAxis, rounding: Nearest) -> Result {
+fn rounded(b: &GraphBuilder, coordinates: Value, of: &ResampledAxis, rounding: Nearest) -> Result {
     let below = b.floor(coordinates)?;
     let part = b.subtract(coordinates, below)?;
     let goes_up = match rounding {

@@ -10,7 +10,7 @@ use crate::{OpError, Value};
 impl GraphBuilder<'_> {
     /// The `slice` primitive on distinct axes; returns `x` itself if there are no slices.
     pub fn slice(
-        &mut self,
+        &self,
         x: Value,
         axes: impl IntoIterator<Item = (usize, impl Into<DynAxisSlice>)>,
     ) -> Result<Value, OpError> {
@@ -19,7 +19,7 @@ impl GraphBuilder<'_> {
     }
 
     /// The part of [`GraphBuilder::slice`] that is not generic, so that it is compiled only once.
-    fn slice_axes(&mut self, x: Value, mut slices: AxisSlices) -> Result<Value, OpError> {
+    fn slice_axes(&self, x: Value, mut slices: AxisSlices) -> Result<Value, OpError> {
         slices.sort_by_key(|&(axis, _)| axis);
         let mut op = Slice { axes: SmallVec::new() };
         let mut inputs: SmallVec<[Value; 5]> = smallvec![x];
@@ -33,7 +33,7 @@ impl GraphBuilder<'_> {
 
     /// Slice-8: `x[start:stop:step]` on listed axes.
     pub fn slice8(
-        &mut self,
+        &self,
         x: Value,
         start: &[i64],
         stop: &[i64],
@@ -45,13 +45,13 @@ impl GraphBuilder<'_> {
     }
 
     /// `x[start:stop]` on one axis.
-    pub fn slice_range(&mut self, x: Value, axis: i64, start: i64, stop: i64) -> Result<Value, OpError> {
+    pub fn slice_range(&self, x: Value, axis: i64, start: i64, stop: i64) -> Result<Value, OpError> {
         self.slice8(x, &[start], &[stop], &[1], &[axis])
     }
 
     /// StridedSlice-1: `x[begin:end:stride]` with masks.
     pub fn strided_slice(
-        &mut self,
+        &self,
         x: Value,
         begin: &[i64],
         end: &[i64],
@@ -63,13 +63,13 @@ impl GraphBuilder<'_> {
     }
 
     /// Splits `x` into equal parts along an axis.
-    pub fn split(&mut self, x: Value, axis: i64, parts: usize) -> Result<Vec<Value>, OpError> {
+    pub fn split(&self, x: Value, axis: i64, parts: usize) -> Result<Vec<Value>, OpError> {
         let axis = self.int(axis)?;
         self.add_op_with_outputs(Split { num_splits: parts as i64 }, &[x, axis], parts)
     }
 
     /// Splits `x` into parts of these sizes along an axis.
-    pub fn variadic_split(&mut self, x: Value, axis: i64, sizes: &[i64]) -> Result<Vec<Value>, OpError> {
+    pub fn variadic_split(&self, x: Value, axis: i64, sizes: &[i64]) -> Result<Vec<Value>, OpError> {
         let inputs = [x, self.int(axis)?, self.ints(sizes)?];
         self.add_op_with_outputs(VariadicSplit, &inputs, sizes.len())
     }

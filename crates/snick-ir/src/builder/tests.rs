@@ -12,7 +12,7 @@ fn shape(b: &GraphBuilder, value: Value) -> String {
 
 #[test]
 fn facts_are_known_at_once() {
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let x = b.parameter("x", ElementType::F32, "N,3,H=16..64,8").unwrap();
     assert_eq!(shape(&b, x), "[N,3,H,8]");
     let masks = StridedSliceMasks::new().begin([1, 1]).end([1, 1]).shrink_axis([0, 1]);
@@ -27,7 +27,7 @@ fn facts_are_known_at_once() {
 
 #[test]
 fn numbers_become_scalars_of_the_other_operands_type() {
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let x = b.parameter("x", ElementType::F16, "4").unwrap();
     let y = b.multiply(x, 0.5).unwrap();
     assert_eq!(b.element_type(y), Ok(ElementType::F16));
@@ -39,12 +39,12 @@ fn numbers_become_scalars_of_the_other_operands_type() {
 
 #[test]
 fn values_of_other_graphs_are_errors() {
-    let mut other = GraphBuilder::new("other");
+    let other = GraphBuilder::new("other");
     let mut x = other.parameter("x", ElementType::F32, "N").unwrap();
     for _ in 0..3 {
         x = other.relu(x).unwrap();
     }
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     assert_eq!(b.relu(x), Err(OpError::ForeignValue));
     // A value of another graph is an error even if this graph has a node with the same index.
     b.parameter("own", ElementType::I64, "7").unwrap();
@@ -56,9 +56,9 @@ fn values_of_other_graphs_are_errors() {
 
 #[test]
 fn an_error_leaves_no_node_unless_the_mode_is_lenient() {
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let (x, y) = {
-        let mut parameter = |name, shape| b.parameter(name, ElementType::F32, shape).unwrap();
+        let parameter = |name, shape| b.parameter(name, ElementType::F32, shape).unwrap();
         (parameter("x", "2,3"), parameter("y", "4"))
     };
     assert!(b.add(x, y).is_err());
@@ -66,7 +66,7 @@ fn an_error_leaves_no_node_unless_the_mode_is_lenient() {
     assert!(b.parameter("z", ElementType::F32, "N,,").is_err());
 
     let mut graph = b.finish().unwrap();
-    let mut lenient = GraphBuilder::on(&mut graph).mode(BuildMode::Lenient);
+    let lenient = GraphBuilder::on(&mut graph).mode(BuildMode::Lenient);
     let sum = lenient.add(x, y).unwrap();
     lenient.result("out", sum).unwrap();
     assert!(lenient.finish().is_err());
@@ -75,7 +75,7 @@ fn an_error_leaves_no_node_unless_the_mode_is_lenient() {
 #[test]
 fn nodes_are_named_after_scope_and_op() {
     let mut graph = Graph::new("g");
-    let mut b = GraphBuilder::on(&mut graph).scope("layer");
+    let b = GraphBuilder::on(&mut graph).scope("layer");
     let x = b.parameter("x", ElementType::F32, "N").unwrap();
     let y = b.relu(x).unwrap();
     let names = [x, y].map(|value| b.graph().node(value.node).name().to_string());
@@ -86,7 +86,7 @@ fn nodes_are_named_after_scope_and_op() {
 
 #[test]
 fn short_forms_are_the_ops_of_their_names() {
-    let mut b = GraphBuilder::new("g");
+    let b = GraphBuilder::new("g");
     let x = b.parameter("x", ElementType::F32, "2,3").unwrap();
     let k = b.int(1).unwrap();
     let op = |b: &GraphBuilder, value: Value| b.graph().node(value.node).op().clone();
@@ -115,4 +115,28 @@ fn unknown_names_are_errors_with_the_nearest_one() {
     let message = |name: &str| Op::by_name(name, Attrs::new()).unwrap_err().to_string();
     assert_eq!(message("MatMull"), "unknown operation `MatMull`; did you mean `MatMul`?");
     assert_eq!(message("Sausage"), "unknown operation `Sausage`");
+}
+
+#[test]
+fn references_stay_valid_while_nodes_are_added() {
+    let b = GraphBuilder::new("g");
+    let x = b.parameter("x", ElementType::F32, "N,4").unwrap();
+    let (fact, graph) = (b.fact(x).unwrap(), b.graph());
+    let sum = b.add(b.relu(x).unwrap(), b.multiply(b.exp(x).unwrap(), 0.5).unwrap()).unwrap();
+    assert_eq!((graph.len(), fact.shape.rank()), (1, Some(2)));
+    assert!(std::ptr::eq(fact, b.fact(x).unwrap()));
+    assert_eq!((b.graph().len(), shape(&b, sum)), (6, "[N,4]".into()));
+    assert!(std::ptr::eq(b.graph(), b.graph()), "copied only after a change");
+    assert_eq!(b.finish().unwrap().len(), 6);
+}
+
+#[test]
+fn constants_are_recognised() {
+    let b = GraphBuilder::new("g");
+    let x = b.parameter("x", ElementType::I64, "2").unwrap();
+    let (ints, splat) = (b.ints(&[3, 4]).unwrap(), b.ints(&[3, 3]).unwrap());
+    assert_eq!([ints, splat, x].map(|value| b.splat_value(value)), [None, Some(3.0), None]);
+    assert_eq!([ints, x].map(|value| b.constant_value(value).map(|tensor| tensor.len())), [Some(2), None]);
+    let foreign = GraphBuilder::new("other").int(3).unwrap();
+    assert_eq!((b.constant_value(foreign), b.splat_value(b.ints(&[]).unwrap())), (None, None));
 }

@@ -34,6 +34,11 @@ impl NodeId {
     pub fn index(self) -> usize {
         self.index.index()
     }
+
+    /// Whether both ids belong to the same graph.
+    pub(crate) fn is_of_graph(self, other: Self) -> bool {
+        self.graph == other.graph
+    }
 }
 
 impl fmt::Debug for NodeId {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use snick_shape::SymExpr;
+use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::condition::elements_as_symbols;
@@ -16,7 +16,7 @@ use super::shared_sizes::SharedSizes;
 use super::{Assumed, Conditions, Demands, EmptyAxes, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
-    Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
+    Fact, Facts, Graph, Known, Loc, Located, Monitor, Node, NodeId, NodeRef, Op, OpError, OpTraits, Output,
 };
 
 /// Maximum number of elements, in inputs and outputs together, of an op that inference evaluates on
@@ -241,7 +241,7 @@ impl Graph {
             }
         }
         for error in errors {
-            let error = self.with_origins(id, error);
+            let error = self.with_origins(self.inputs(id).into_iter().flatten(), error);
             session.errors.push(self.located(id, error));
         }
     }
@@ -265,13 +265,7 @@ impl Graph {
 
     fn set_facts(&mut self, id: NodeId, facts: Facts) {
         let place = self.place(id);
-        let outs = &mut self.nodes[place].outs;
-        if outs.len() < facts.len() {
-            outs.resize_with(facts.len(), Output::unknown);
-        }
-        for (out, fact) in outs.iter_mut().zip(facts) {
-            out.fact = fact;
-        }
+        set_facts(&mut self.nodes[place], facts);
     }
 
     fn facts_of(
@@ -288,44 +282,7 @@ impl Graph {
             inputs.push(&fact.ok_or(OpError::NotConnected { port })?.fact);
         }
         let node = &self.nodes[id.index];
-        node.op.arity().check(inputs.len())?;
-        let mut recorded = session.conditions.take();
-        let empty_axes = recorded.as_ref().map(|found| found.empty_axes).unwrap_or_default();
-        let mut demands = Demands { empty_axes, ..Demands::default() };
-        let mut cx = Infer {
-            inputs: &inputs,
-            outs: &node.outs,
-            symbols: &mut self.symbols,
-            errors,
-            demands: recorded.is_some().then_some(&mut demands),
-            node: u32::try_from(id.index()).unwrap_or(u32::MAX),
-            fresh: 0,
-        };
-        let facts = match &node.op {
-            Op::SubGraph(op) => {
-                let shared = session.shared.take();
-                let facts = op.infer_bodies(&mut cx, bodies, session);
-                session.shared = shared;
-                facts
-            }
-            Op::ReadValue(op) => {
-                let known = cx.known_symbols().len();
-                let mut facts = op.infer_values(&mut cx, session.assumed.as_ref());
-                if let (Some(shared), Ok(Some(fact))) =
-                    (&mut session.shared, facts.as_mut().map(|f| f.first_mut()))
-                {
-                    shared.share(id, fact, inputs.first().copied(), known, &self.symbols);
-                }
-                facts
-            }
-            op => op.infer(&mut cx),
-        };
-        if let Some(recorded) = &mut recorded {
-            recorded.add(id, demands);
-        }
-        session.conditions = recorded;
-        let mut facts = facts?;
-        fold(&node.op, &inputs, &mut facts, session.monitor);
+        let facts = facts_of(node, id, &inputs, &mut self.symbols, bodies, errors, session)?;
         self.expect_outputs(id, facts.len())?;
         Ok(facts)
     }
@@ -356,6 +313,89 @@ impl Graph {
             error,
         }
     }
+}
+
+/// Infers a node that is not part of a graph yet, from the facts of its inputs.
+///
+/// # Errors
+/// The first error of the node.
+pub(crate) fn infer_new(
+    node: &mut Node,
+    id: NodeId,
+    inputs: &[&Fact],
+    symbols: &mut Symbols,
+) -> Result<(), OpError> {
+    let mut monitor = Monitor::default();
+    let mut session = InferSession::new(&mut monitor, 1);
+    let mut bodies = node.op.take_bodies();
+    let mut errors = Vec::new();
+    let facts = facts_of(node, id, inputs, symbols, &mut bodies, &mut errors, &mut session);
+    node.op.put_bodies(bodies);
+    let in_bodies = session.errors.into_iter().map(|located| located.error);
+    match in_bodies.chain(errors).next() {
+        Some(error) => Err(error),
+        None => facts.map(|facts| set_facts(node, facts)),
+    }
+}
+
+fn set_facts(node: &mut Node, facts: Facts) {
+    if node.outs.len() < facts.len() {
+        node.outs.resize_with(facts.len(), Output::unknown);
+    }
+    for (out, fact) in node.outs.iter_mut().zip(facts) {
+        out.fact = fact;
+    }
+}
+
+/// The facts of the outputs of a node, from the facts of its inputs.
+fn facts_of(
+    node: &Node,
+    id: NodeId,
+    inputs: &[&Fact],
+    symbols: &mut Symbols,
+    bodies: &mut [Graph],
+    errors: &mut Vec<OpError>,
+    session: &mut InferSession,
+) -> Result<Facts, OpError> {
+    node.op.arity().check(inputs.len())?;
+    let mut recorded = session.conditions.take();
+    let empty_axes = recorded.as_ref().map(|found| found.empty_axes).unwrap_or_default();
+    let mut demands = Demands { empty_axes, ..Demands::default() };
+    let mut cx = Infer {
+        inputs,
+        outs: &node.outs,
+        symbols,
+        errors,
+        demands: recorded.is_some().then_some(&mut demands),
+        node: u32::try_from(id.index()).unwrap_or(u32::MAX),
+        fresh: 0,
+    };
+    let facts = match &node.op {
+        Op::SubGraph(op) => {
+            let shared = session.shared.take();
+            let facts = op.infer_bodies(&mut cx, bodies, session);
+            session.shared = shared;
+            facts
+        }
+        Op::ReadValue(op) => {
+            let known = cx.known_symbols().len();
+            let mut facts = op.infer_values(&mut cx, session.assumed.as_ref());
+            if let (Some(shared), Ok(Some(fact))) =
+                (&mut session.shared, facts.as_mut().map(|f| f.first_mut()))
+            {
+                shared.share(id, fact, inputs.first().copied(), known, symbols);
+            }
+            facts
+        }
+        op => op.infer(&mut cx),
+    };
+    if let Some(recorded) = &mut recorded {
+        recorded.add(id, demands);
+    }
+    session.conditions = recorded;
+    let mut facts = facts?;
+    fold(&node.op, inputs, &mut facts, session.monitor);
+    Ok(facts)
 }
 
 /// Replaces facts with constants where possible: if all elements are known numbers, or by evaluating small

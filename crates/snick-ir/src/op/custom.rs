@@ -80,6 +80,11 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         OpTraits::PURE
     }
 
+    /// Whether the op has two inputs and swapping them changes nothing. `false` by default.
+    fn is_commutative(&self) -> bool {
+        false
+    }
+
     /// Element types, shapes and known elements of the outputs. They must hold in every run: a value with
     /// another type or shape is an error.
     ///

@@ -212,6 +212,11 @@ pub trait EvalOp: OpDef {
         let _ = inputs;
         None
     }
+
+    /// Whether swapping the two inputs changes nothing.
+    fn is_commutative(&self) -> bool {
+        false
+    }
 }
 
 /// The inputs of an op that takes exactly `N`.
@@ -292,5 +297,9 @@ impl<T: EvalOp> EvalOp for Box<T> {
 
     fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
         T::element_function(self, inputs)
+    }
+
+    fn is_commutative(&self) -> bool {
+        T::is_commutative(self)
     }
 }

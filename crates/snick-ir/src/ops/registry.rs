@@ -175,6 +175,22 @@ macro_rules! ops {
                     Self::Custom(_) | Self::Opaque(_) => None,
                 }
             }
+
+            /// Whether the op has two inputs and swapping them changes nothing.
+            ///
+            /// ```
+            /// use snick_ir::{Op, ops};
+            ///
+            /// assert!(Op::from(ops::Add::default()).is_commutative());
+            /// assert!(!Op::from(ops::Subtract::default()).is_commutative());
+            /// ```
+            pub fn is_commutative(&self) -> bool {
+                match self {
+                    $(Self::$variant(op) => op.is_commutative(),)*
+                    Self::Custom(op) => op.definition().is_commutative(),
+                    Self::Opaque(_) => false,
+                }
+            }
         }
 
         /// Every name of every op, with the function that parses the op.
@@ -336,5 +352,60 @@ impl Op {
         if let Self::SubGraph(op) = self {
             op.bodies = bodies;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_tensor::Tensor;
+
+    use super::*;
+    use crate::ops::{self, AutoBroadcast};
+
+    /// Compares bits, so that NaN and signed zeros are compared too.
+    #[test]
+    fn commutative_ops_compute_the_same_in_both_orders() {
+        let floats = [0.0f32, -0.0, 1.0, -2.5, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE];
+        let ints = [0i32, 1, -1, 7, i32::MAX, i32::MIN, 2, 3];
+        let each = [
+            Tensor::from_slice(&floats, &[8]).unwrap(),
+            Tensor::from_slice(&ints, &[8]).unwrap(),
+            Tensor::from_bools(&[2], &[false, true]).unwrap(),
+        ];
+        let mut names = Vec::new();
+        for entry in reference() {
+            let Ok(op) = Op::by_name(entry.name.name, Attrs::new()) else { continue };
+            if !op.is_commutative() {
+                continue;
+            }
+            names.push(entry.name.name);
+            for column in &each {
+                let row = column.unsqueeze(0).unwrap();
+                let column = column.unsqueeze(1).unwrap();
+                let both =
+                    [[&row, &column], [&column, &row]].map(|inputs| op.eval(&inputs.map(Tensor::clone)).ok());
+                assert_eq!(both[0], both[1], "{}", entry.name.name);
+            }
+        }
+        names.sort_unstable();
+        let expected = [
+            "Add",
+            "BitwiseAnd",
+            "BitwiseOr",
+            "BitwiseXor",
+            "Equal",
+            "LogicalAnd",
+            "LogicalOr",
+            "LogicalXor",
+            "Maximum",
+            "Minimum",
+            "Multiply",
+            "NotEqual",
+            "SquaredDifference",
+            "Xor",
+        ];
+        assert_eq!(names, expected);
+        let aligned = Op::from(ops::Add { broadcast: AutoBroadcast::Pdpd { axis: 0 } });
+        assert!(!aligned.is_commutative(), "only input 1 is broadcast");
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use super::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace, now};
-use super::{Committed, Liveness, Patch, RewriteResult, Rule};
+use super::{Committed, Liveness, Patch, Replacement, RewriteResult, Rule, is_refused_by_inference};
+use crate::builder::DetachedNodes;
 use crate::{Fact, Graph, Located, Monitor, NodeId, OpError, OpTraits, Value};
 
 /// A replacement before it is committed; the graph contains both old and new layers.
@@ -31,6 +33,9 @@ pub trait Check {
 /// Selects nodes of a graph.
 pub type NodeFilter<'f> = dyn Fn(&Graph, NodeId) -> bool + 'f;
 
+/// Receives each replacement; `Break` stops the work.
+pub type AppliedHook<'f> = dyn Fn(&Applied) -> ControlFlow<()> + 'f;
+
 /// How the driver applies rules.
 #[derive(Default)]
 pub struct DriverOptions<'c> {
@@ -43,6 +48,8 @@ pub struct DriverOptions<'c> {
     /// Whether to measure the [time](RuleWork::time) of each rule. Takes up to a tenth of the total time,
     /// because the clock is read for each rule at each layer.
     pub timed: bool,
+    /// Called after each replacement. `Break` stops the work, and the graph is then partly rewritten.
+    pub on_applied: Option<&'c AppliedHook<'c>>,
     /// Reports progress, and can stop the work early; the graph is then partly rewritten.
     pub monitor: Option<&'c mut Monitor>,
 }
@@ -111,10 +118,40 @@ impl<'g, 'c> Driver<'g, 'c> {
             return ControlFlow::Continue(());
         }
         let mut begun = if self.options.timed { now() } else { None };
-        let mut patch =
-            Patch::new(self.graph, id, &self.worklist.liveness, self.options.monitor.as_deref_mut());
-        for (number, rule) in self.rules.iter().enumerate() {
-            if self.failed.contains(&(id, number)) {
+        let mut next = 0;
+        while let Some(outcome) = self.try_rules(id, next, &mut begun)? {
+            next = outcome.rule + 1;
+            if self.settle(id, outcome, &mut begun).is_break() {
+                return self.announce();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Announces the last replacement. Returns `Break` if the caller stops the work.
+    fn announce(&mut self) -> ControlFlow<()> {
+        let (Some(on_applied), Some(applied)) = (self.options.on_applied, self.trace.applied.last()) else {
+            return ControlFlow::Continue(());
+        };
+        let control = on_applied(applied);
+        if let (ControlFlow::Break(()), Some(monitor)) = (control, &mut self.options.monitor) {
+            monitor.cancel(&applied.layer);
+        }
+        control
+    }
+
+    /// Tries rules on a node, starting with rule `next`, until one matches. Returns `Break` at the limit of
+    /// replacements.
+    fn try_rules(
+        &mut self,
+        id: NodeId,
+        next: usize,
+        begun: &mut Option<Instant>,
+    ) -> ControlFlow<(), Option<Outcome>> {
+        let monitor = self.options.monitor.as_deref_mut();
+        let mut patch = Patch::new(self.graph, id, &self.worklist.liveness, monitor);
+        for (number, rule) in self.rules.iter().enumerate().skip(next) {
+            if !rule.starts_at(patch.node().op()) || self.failed.contains(&(id, number)) {
                 continue;
             }
             if self.trace.applied.len() >= self.limit {
@@ -123,58 +160,80 @@ impl<'g, 'c> Driver<'g, 'c> {
                 }
                 return ControlFlow::Break(());
             }
-            let outcome = rule.apply(&mut patch);
+            let result = rule.apply(&mut patch);
             let work = &mut self.trace.work[number];
             work.tried += 1;
-            let result = match outcome {
-                Ok(RewriteResult::NoMatch) => {
-                    work.pause(&mut begun);
-                    patch.undo();
-                    continue;
-                }
-                Ok(RewriteResult::Replaced(values)) => Ok(values),
-                Ok(RewriteResult::Declined(reason)) => Err(Verdict::Declined(reason)),
-                Err(error) => Err(Verdict::Fail(error)),
-            };
-            let node = patch.node();
-            let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
-            let rule_name = rule.shared_name();
-            let verdict = match result {
-                Ok(values) => judge(&patch, rule, values, self.options.check.as_deref_mut()),
-                Err(verdict) => verdict,
-            };
-            work.applied += usize::from(matches!(verdict, Verdict::Commit { .. }));
-            work.declined += usize::from(matches!(verdict, Verdict::Declined(_)));
-            work.pause(&mut begun);
-            match verdict {
-                Verdict::Commit { values, keeps_facts } => {
-                    let committed = patch.commit(&values, keeps_facts);
-                    self.trace.applied.push(Applied { rule: rule_name, layer, op, exact: rule.is_exact() });
-                    self.worklist.update(self.graph, id, &committed);
-                    return ControlFlow::Continue(());
-                }
-                Verdict::Declined(reason) => {
-                    self.missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
-                }
-                Verdict::Fail(error) => {
-                    self.failed.insert((id, number));
-                    // Do not report errors of the layer itself, which inference already reports.
-                    if patch.is_refused_by_inference() {
-                        let reason = error.to_string();
-                        self.missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
-                    } else {
-                        self.trace.errors.push(patch.graph().located(id, error));
-                    }
-                }
-                Verdict::Refute(report) => {
-                    self.failed.insert((id, number));
-                    let applied = Applied { rule: rule_name, layer, op, exact: rule.is_exact() };
-                    self.trace.check_failures.push(CheckFailure { applied, report });
-                }
+            if !matches!(result, Ok(RewriteResult::NoMatch)) {
+                let new = patch.builder.take_new_nodes();
+                return ControlFlow::Continue(Some(Outcome { rule: number, result, new }));
             }
+            work.pause(begun);
             patch.undo();
         }
+        ControlFlow::Continue(None)
+    }
+
+    /// Commits or rejects the result of a rule. Returns `Break` if the node was replaced.
+    fn settle(&mut self, id: NodeId, outcome: Outcome, begun: &mut Option<Instant>) -> ControlFlow<()> {
+        let Outcome { rule: number, result, new } = outcome;
+        let rule = &self.rules[number];
+        let node = self.graph.node(id);
+        let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
+        let applied = Applied { rule: rule.shared_name(), layer, op, exact: rule.is_exact() };
+        let (verdict, replacement) = match result {
+            Ok(RewriteResult::NoMatch) => return ControlFlow::Continue(()),
+            Ok(RewriteResult::Declined(reason)) => (Verdict::Declined(reason), None),
+            Err(error) => (Verdict::Fail(error), None),
+            Ok(RewriteResult::Replaced(values)) => {
+                let replacement = Replacement::stage(self.graph, id, new, values);
+                let verdict = judge(self.graph, rule, &replacement, self.options.check.as_deref_mut());
+                (verdict, Some(replacement))
+            }
+        };
+        let work = &mut self.trace.work[number];
+        work.applied += usize::from(matches!(verdict, Verdict::Commit { .. }));
+        work.declined += usize::from(matches!(verdict, Verdict::Declined(_)));
+        work.pause(begun);
+        match (verdict, replacement) {
+            (Verdict::Commit { keeps_facts }, Some(replacement)) => {
+                let committed = replacement.commit(self.graph, keeps_facts);
+                self.trace.applied.push(applied);
+                self.worklist.update(self.graph, id, &committed);
+                return ControlFlow::Break(());
+            }
+            (verdict, replacement) => {
+                if let Some(replacement) = replacement {
+                    replacement.undo(self.graph);
+                }
+                self.reject(id, number, verdict, applied);
+            }
+        }
         ControlFlow::Continue(())
+    }
+
+    /// Logs that a rule did not replace a node.
+    fn reject(&mut self, id: NodeId, number: usize, verdict: Verdict, applied: Applied) {
+        let mut miss = |applied: Applied, reason: String| {
+            let Applied { rule, layer, op, .. } = applied;
+            self.missed.insert(id, MissedRewrite { rule, layer, op, reason });
+        };
+        match verdict {
+            Verdict::Commit { .. } => {}
+            Verdict::Declined(reason) => miss(applied, reason),
+            Verdict::Fail(error) => {
+                self.failed.insert((id, number));
+                // Do not report errors of the layer itself, which inference already reports.
+                if is_refused_by_inference(self.graph, id) {
+                    miss(applied, error.to_string());
+                } else {
+                    self.trace.errors.push(self.graph.located(id, error));
+                }
+            }
+            Verdict::Refute(report) => {
+                self.failed.insert((id, number));
+                self.trace.check_failures.push(CheckFailure { applied, report });
+            }
+        }
     }
 
     /// Reports progress: a node was visited. Returns `Break` if the monitor stops the work.
@@ -268,70 +327,79 @@ impl Worklist {
     }
 }
 
+/// The result of a rule that matched or failed.
+struct Outcome {
+    /// The index of the rule.
+    rule: usize,
+    result: Result<RewriteResult, OpError>,
+    new: DetachedNodes,
+}
+
 /// The driver's decision about the result of a rule.
 enum Verdict {
-    Commit { values: Vec<Option<Value>>, keeps_facts: bool },
+    Commit { keeps_facts: bool },
     Declined(String),
     Fail(OpError),
     Refute(String),
 }
 
-/// Decides whether to replace the node with these values.
+/// Decides whether to commit a replacement.
 fn judge(
-    patch: &Patch,
+    graph: &Graph,
     rule: &Rule,
-    values: Vec<Option<Value>>,
+    replacement: &Replacement,
     check: Option<&mut (dyn Check + '_)>,
 ) -> Verdict {
-    if let Err(error) = connects(patch, &values) {
+    if let Err(error) = connects(graph, replacement) {
         return Verdict::Fail(error);
     }
-    let keeps_facts = match refused(patch, &values) {
+    let Replacement { root, values, added } = replacement;
+    let keeps_facts = match refused(graph, replacement) {
         Some((error, true)) => return Verdict::Fail(error),
         // The facts of an opaque layer come from the file, and may be more precise than the facts inferred
         // for its replacement.
-        Some((error, false)) if !rule.keeps_facts() && !patch.node().op().is_opaque() => {
+        Some((error, false)) if !rule.keeps_facts() && !graph.node(*root).op().is_opaque() => {
             return Verdict::Declined(error.to_string());
         }
         refused => rule.keeps_facts() || refused.is_some(),
     };
-    let proposal =
-        Proposal { graph: patch.graph(), rule, root: patch.root, values: &values, added: patch.added() };
+    let proposal = Proposal { graph, rule, root: *root, values, added };
     match check.map_or(Ok(()), |check| check.check(&proposal)) {
-        Ok(()) => Verdict::Commit { values, keeps_facts },
+        Ok(()) => Verdict::Commit { keeps_facts },
         Err(report) => Verdict::Refute(report),
     }
 }
 
 /// Checks that each value of a replacement replaces an existing output, exists in the graph, and does not
 /// depend on the replaced node.
-fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
-    let (graph, root) = (patch.graph(), patch.root);
+fn connects(graph: &Graph, replacement: &Replacement) -> Result<(), OpError> {
+    let &Replacement { root, ref values, ref added } = replacement;
+    let outputs = graph.node(root).outs().len();
     for (port, value) in values.iter().enumerate() {
         let Some(value) = value else { continue };
         let output = Value { node: root, port: u32::try_from(port).unwrap_or(u32::MAX) };
-        if port >= patch.node().outs().len() && graph.uses(output).is_empty() {
-            let expected = format!("{}, as for the layer", patch.node().outs().len());
+        if port >= outputs && graph.uses(output).is_empty() {
+            let expected = format!("{outputs}, as for the layer");
             return Err(OpError::mismatch("the number of new values", values.len(), expected));
         }
-        patch.fact(*value)?;
+        graph.fact(*value).ok_or(OpError::ForeignValue)?;
         if value.node == root {
             return Err(OpError::ReadsReplaced);
         }
     }
     let reads_root = |&id: &NodeId| graph.sources(id).any(|source| source == root);
-    if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
+    if added.iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }
 
 /// The error if the fact of a new value does not refine the fact of the output it replaces, and whether
 /// the two facts contradict each other. A contradiction is an error of the rule; a less precise fact is not.
-fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
-    let symbols = patch.graph().symbols();
-    for (port, &value) in (0..).zip(values) {
+fn refused(graph: &Graph, replacement: &Replacement) -> Option<(OpError, bool)> {
+    let symbols = graph.symbols();
+    for (port, &value) in (0..).zip(&replacement.values) {
         let Some(value) = value else { continue };
         // An opaque layer may have more outputs than it declares.
-        let Some(old) = patch.graph().fact(patch.output(port)) else { continue };
-        let new = patch.graph().fact(value);
+        let Some(old) = graph.fact(Value { node: replacement.root, port }) else { continue };
+        let new = graph.fact(value);
         if !new.is_some_and(|new| new.refines(old, symbols)) {
             let text = |f: &Fact| format!("{}{}", f.element_type, f.shape.display(symbols));
             let got = new.map_or("nothing".to_string(), text);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Patch, RewriteResult};
-use crate::OpError;
+use crate::{Op, OpError};
 
 /// A plain function that rewrites a node.
 type RuleFn = fn(&mut Patch<'_>) -> Result<RewriteResult, OpError>;
@@ -67,6 +67,8 @@ pub struct Rule {
     /// `None` if replacements are bit-exact.
     tolerance: Option<Tolerance>,
     keeps_facts: bool,
+    /// The operation types at which a match can start; `None` for any type.
+    roots: Option<Arc<[Cow<'static, str>]>>,
 }
 
 #[derive(Clone)]
@@ -87,6 +89,7 @@ impl Rule {
             action: Action::Closure(Arc::new(apply)),
             tolerance: None,
             keeps_facts: false,
+            roots: None,
         }
     }
 
@@ -114,7 +117,13 @@ impl Rule {
         tolerance: Option<Tolerance>,
         keeps_facts: bool,
     ) -> Self {
-        Self { name: Cow::Borrowed(name), action: Action::Function(apply), tolerance, keeps_facts }
+        Self {
+            name: Cow::Borrowed(name),
+            action: Action::Function(apply),
+            tolerance,
+            keeps_facts,
+            roots: None,
+        }
     }
 
     /// Declares that replacements may round differently, within [`Tolerance::UNDECLARED`].
@@ -146,6 +155,37 @@ impl Rule {
     pub const fn may_round_within(mut self, relative: f64, absolute: f64) -> Self {
         self.tolerance = Some(Tolerance { relative, absolute });
         self
+    }
+
+    /// Declares the types of the operations at which a match can start. The rule is not tried at others, and
+    /// need not check the type of [`Patch::node`] if it handles all of them alike.
+    ///
+    /// ```
+    /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+    ///
+    /// let drop_zero = Rule::new("drop-zero", |patch| match patch.splat_value(patch.input(1)?) {
+    ///     Some(0.0) => Ok(RewriteResult::one(patch.input(0)?)),
+    ///     _ => Ok(RewriteResult::NoMatch),
+    /// });
+    /// let drop_zero = drop_zero.roots(["Add", "Subtract"]);
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+    /// #             %zero = Const-1 f32[] <0>\n  %a = Subtract-1(%x, %zero)\n  %b = Add-1(%a, %zero)\n  \
+    /// #             %c = Multiply-1(%b, %zero)\n  %y = Result-1(%c)\n}\n";
+    /// let mut graph = snick_ir::text::parse(text, None)?;
+    /// snick_ir::infer(&mut graph);
+    /// let trace = rewrite::apply(&mut graph, &[drop_zero], DriverOptions::default());
+    /// assert_eq!((trace.work[0].tried, trace.work[0].applied), (2, 2));
+    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn roots<N: Into<Cow<'static, str>>>(mut self, types: impl IntoIterator<Item = N>) -> Self {
+        self.roots = Some(types.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Whether a match of the rule can start at this op.
+    pub(super) fn starts_at(&self, op: &Op) -> bool {
+        self.roots.as_ref().is_none_or(|roots| roots.iter().any(|root| root == op.type_name()))
     }
 
     /// The name of the rule in traces and for `--passes` on the command line.

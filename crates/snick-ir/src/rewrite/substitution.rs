@@ -11,7 +11,7 @@ use crate::Value;
 /// use snick_ir::rewrite::Substitution;
 /// use snick_tensor::ElementType;
 ///
-/// let mut b = GraphBuilder::new("g");
+/// let b = GraphBuilder::new("g");
 /// let x = b.parameter("x", ElementType::F32, "N")?;
 /// let relu = b.relu(x)?;
 /// let (old, new) = (b.relu(relu)?, relu);

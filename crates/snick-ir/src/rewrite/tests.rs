@@ -146,7 +146,7 @@ fn a_rule_that_contradicts_what_is_declared_fails() {
 fn impossible_replacements_are_errors() {
     let layers = "%x = Parameter-1 {element_type: f32, shape: \"3\"}\n%a = ReLU-1(%x)\n%y = Result-1(%a)";
     let is_relu = |patch: &Patch| patch.node().op().type_name() == "ReLU";
-    let mut other = GraphBuilder::new("other");
+    let other = GraphBuilder::new("other");
     let foreign = other.parameter("z", snick_tensor::ElementType::F32, "3").unwrap();
     let foreign = (0..9).fold(foreign, |value, _| other.relu(value).unwrap());
     let rules = [
@@ -238,7 +238,7 @@ fn an_error_of_a_custom_op_is_not_one_of_its_decomposition() {
 
 #[test]
 fn a_patch_says_what_surrounds_its_layer() {
-    let mut graph = graph(
+    let graph = graph(
         "%x = Parameter-1 {element_type: f32, shape: \"6\"}
          %axis = Const-1 i64[] <0>
          %s:3 = Split-1(%x, %axis) {num_splits: 3}
@@ -247,7 +247,7 @@ fn a_patch_says_what_surrounds_its_layer() {
     let root = graph.find("s").unwrap();
     let liveness = Liveness::of(&graph);
     let mut monitor = Watch::new().limits(Limits::new().fuel(3)).start();
-    let mut patch = Patch::new(&mut graph, root, &liveness, Some(&mut monitor));
+    let patch = Patch::new(&graph, root, &liveness, Some(&mut monitor));
     assert_ne!(root.index(), 0);
     assert_eq!(patch.origin(), Origin { node: root.index() as u32, port: 0, axis: 0 });
     assert_eq!(patch.used_outputs(), [false, true]);
@@ -292,4 +292,59 @@ fn a_rule_that_fails_at_a_layer_that_inference_refuses_misses_it() {
         assert_eq!((trace.errors.len(), trace.missed.len()), expected, "{axis}");
         assert_eq!((trace.work[0].tried, trace.work[0].applied), (3, 0));
     }
+}
+
+/// New nodes take the numbers of removed ones, and the rule reads the graph and its new nodes meanwhile.
+#[test]
+fn a_rule_reads_the_graph_while_it_adds_nodes() {
+    let mut graph = graph(
+        "%x = Parameter-1 {element_type: f32, shape: \"3\"}
+         %unread = ReLU-1(%x)
+         %a = Fancy-x(%x)
+         %unused = ReLU-1(%a)
+         %y = Result-1(%a)",
+    );
+    let rule = Rule::new("lower", |patch| {
+        let (node, fact) = (patch.node(), patch.fact(patch.input(0)?)?);
+        let relu = patch.relu(patch.abs(patch.input(0)?)?)?;
+        let new_fact = patch.fact(relu)?;
+        let indices = patch.non_zero(relu)?;
+        assert_eq!((patch.op_of(relu).type_name(), patch.input_of(indices, 0)?), ("ReLU", relu));
+        assert_eq!((patch.graph().len(), node.name(), fact), (3, "a", new_fact));
+        assert_eq!(patch.added().len(), 3);
+        Ok(RewriteResult::one(indices))
+    });
+    let trace = apply(&mut graph, &[rule.roots(["Fancy"])], DriverOptions::default());
+    assert_eq!((trace.applied.len(), trace.work[0].tried), (1, 1), "{:?}", trace.errors);
+    let replacement = graph.find("a").unwrap();
+    let fact = graph.fact(Value { node: replacement, port: 0 }).unwrap();
+    let count = fact.shape.dims().unwrap()[1].as_symbol().unwrap();
+    assert_eq!(graph.symbols().origin(count).node as usize, replacement.index());
+    assert_eq!(graph.order().unwrap().len(), 5);
+    assert!(text(&graph).contains("%a = NonZero-3(%a/ReLU)"), "{}", text(&graph));
+}
+
+/// Rules that are declined, fail or are refused leave no nodes behind.
+#[test]
+fn rejected_replacements_leave_the_graph_as_it_was() {
+    struct Refuse;
+
+    impl Check for Refuse {
+        fn check(&mut self, _: &Proposal) -> Result<(), String> {
+            Err("no".into())
+        }
+    }
+
+    let layers = "%x = Parameter-1 {element_type: f32, shape: \"3\"}\n%a = ReLU-1(%x)\n%y = Result-1(%a)";
+    let before = text(&graph(layers));
+    let rules = [
+        Rule::new("declines", |patch| patch.relu(patch.input(0)?).map(|_| RewriteResult::declined("no"))),
+        Rule::new("fails", |patch| patch.relu(patch.input(0)?).and(Err(OpError::NotConnected { port: 1 }))),
+        Rule::new("refused", |patch| patch.abs(patch.input(0)?).map(RewriteResult::one)),
+    ];
+    let mut graph = graph(layers);
+    let options = DriverOptions { check: Some(&mut Refuse), ..DriverOptions::default() };
+    let trace = apply(&mut graph, &rules.map(|rule| rule.roots(["ReLU"])), options);
+    assert_eq!((trace.missed.len(), trace.errors.len(), trace.check_failures.len()), (1, 1, 1));
+    assert_eq!((text(&graph), graph.bound()), (before, 3));
 }

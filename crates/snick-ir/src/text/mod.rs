@@ -31,7 +31,7 @@ pub use escape::{Escaped, is_invisible};
 pub use lexer::{ParseError, comments};
 pub use literal::digest;
 pub use parse::{parse, parse_watched, parse_with};
-pub use print::{PrintOptions, Weights, packed_weights, print};
+pub use print::{PrintOptions, Weights, packed_weights, print, print_like};
 pub use syntax::has_packed_weights;
 
 /// The maximum number of elements of a constant that is written out.

@@ -80,7 +80,23 @@ impl PrintOptions {
 /// Prints a graph. Equal graphs give equal bytes.
 pub fn print(graph: &Graph, options: PrintOptions) -> String {
     let mut printer = Printer { out: String::from("snick 1\n"), options, packed: WeightsFile::new() };
-    printer.graph(graph, 0);
+    printer.graph(graph, None, 0);
+    printer.out
+}
+
+/// Prints a graph and its bodies in the order of another version of them; see [`Graph::order_like`].
+///
+/// ```
+/// use snick_ir::text::{PrintOptions, parse, print_like};
+///
+/// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n}\n";
+/// let graph = parse(text, None)?;
+/// assert_eq!(print_like(&graph, &graph, PrintOptions::new().types(false)), text);
+/// # Ok::<(), snick_ir::text::ParseError>(())
+/// ```
+pub fn print_like(graph: &Graph, other: &Graph, options: PrintOptions) -> String {
+    let mut printer = Printer { out: String::from("snick 1\n"), options, packed: WeightsFile::new() };
+    printer.graph(graph, Some(other), 0);
     printer.out
 }
 
@@ -88,7 +104,7 @@ pub fn print(graph: &Graph, options: PrintOptions) -> String {
 pub fn packed_weights(graph: &Graph) -> WeightsFile {
     let options = PrintOptions::new().weights(Weights::Packed);
     let mut printer = Printer { out: String::new(), options, packed: WeightsFile::new() };
-    printer.graph(graph, 0);
+    printer.graph(graph, None, 0);
     printer.packed
 }
 
@@ -100,7 +116,7 @@ struct Printer {
 }
 
 impl Printer {
-    fn graph(&mut self, graph: &Graph, depth: usize) {
+    fn graph(&mut self, graph: &Graph, other: Option<&Graph>, depth: usize) {
         let pad = "  ".repeat(depth + 1);
         let _ = writeln!(self.out, "graph {} {{", quoted(&graph.name));
         if let Some(version) = graph.ir_version {
@@ -112,17 +128,18 @@ impl Printer {
             self.out.push('\n');
         }
         // Prints a cyclic graph in the order of ids, so that users can inspect it.
-        let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
+        let order = other.map_or_else(|| graph.order(), |other| graph.order_like(other));
+        let order = order.unwrap_or_else(|_| graph.ids().collect());
         let names = Names::new(graph, &order);
         for id in order {
             self.out.push_str(&pad);
-            self.node(graph, id, &names, depth);
+            self.node(graph, other, id, &names, depth);
             self.out.push('\n');
         }
         let _ = writeln!(self.out, "{}}}", "  ".repeat(depth));
     }
 
-    fn node(&mut self, graph: &Graph, id: NodeId, names: &Names, depth: usize) {
+    fn node(&mut self, graph: &Graph, other: Option<&Graph>, id: NodeId, names: &Names, depth: usize) {
         let node = graph.node(id);
         let opaque = if is_misnamed(node) { format!("{OPAQUE} ") } else { String::new() };
         let _ = write!(self.out, "{} = {opaque}{}", names.node(id), op_text(node));
@@ -152,9 +169,10 @@ impl Printer {
             }
         }
         let pad = "  ".repeat(depth + 1);
-        for (role, body) in node.op().bodies() {
+        for (i, (role, body)) in node.op().bodies().enumerate() {
             let _ = write!(self.out, "\n{pad}  {role} ");
-            self.graph(body, depth + 2);
+            let other = other.and_then(|other| other.node(other.find(node.name())?).op().bodies().nth(i));
+            self.graph(body, other.map(|(_, body)| body), depth + 2);
             self.out.pop();
         }
     }

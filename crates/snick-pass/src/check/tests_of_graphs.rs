@@ -234,7 +234,7 @@ fn passes_that_round_declare_it() {
             for id in of_type(graph, "Divide") {
                 cx.applied(graph.node(id));
                 let x = graph.node(id).input(0).unwrap();
-                let mut b = snick_ir::GraphBuilder::on(graph);
+                let b = snick_ir::GraphBuilder::on(graph);
                 let third = b.scalar(snick_tensor::ElementType::F32, 1.0 / 3.0)?;
                 let product = b.multiply(x, third)?;
                 graph.replace_outputs(id, &[Some(product)]);
@@ -258,4 +258,34 @@ fn a_rebuilt_graph_is_compared() {
     refuted(rebuild("Abs-1"), RELU);
     let (report, _) = run(rebuild("ReLU-1"), RELU);
     assert!(report.is_ok(), "{report:?}");
+}
+
+/// Layers with bodies cannot be executed alone, so a pass that changes a body itself is not verified.
+#[test]
+fn changes_in_bodies_are_unchecked() {
+    let layers = "%c = Parameter-1 {element_type: boolean, shape: \"\"}
+        %x = Parameter-1 {element_type: f32, shape: \"3\"}
+        %if = If-8(%c, %x) {inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [],
+                            else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}
+          then_body graph \"then\" {
+            %x = Parameter-1 {element_type: f32, shape: \"3\"}
+            %a = ReLU-1(%x)
+            %r = Result-1(%a)
+          }
+          else_body graph \"else\" {
+            %x = Parameter-1 {element_type: f32, shape: \"3\"}
+            %r = Result-1(%x)
+          }
+        %y = Result-1(%if)";
+    let in_bodies = Pass::graph("in-bodies", |graph: &mut Graph, _: &mut PassContext| {
+        graph.for_each_body(|body| {
+            for id in of_type(body, "ReLU") {
+                let input = body.node(id).input(0);
+                body.replace_outputs(id, &[input]);
+            }
+        });
+    });
+    unchecked(in_bodies, layers);
+    // Each body on its own is checked as a graph.
+    refuted(drop_all("ReLU"), layers);
 }

@@ -58,7 +58,7 @@ impl Inlining<'_, '_> {
         };
         for (number, id) in body.parameters().enumerate() {
             let link = map.inputs.iter().find(|link| link.internal == number);
-            let outside = link.and_then(|link| self.patch.optional(link.external?));
+            let outside = link.and_then(|link| self.patch.try_input(link.external?));
             if let Some(outside) = outside {
                 self.values.insert(Value { node: id, port: 0 }, outside);
             }

@@ -32,7 +32,7 @@ pub const RULE: Rule = Rule::exact("skip-loop", |patch| {
             None => map.and_then(|map| {
                 let &(_, parameter) = map.back_edges.iter().find(|(result, _)| *result == link.internal)?;
                 let is_fed = |link: &&PortLink| link.internal == parameter && link.cut.is_none();
-                patch.optional(map.inputs.iter().find(is_fed)?.external?)
+                patch.try_input(map.inputs.iter().find(is_fed)?.external?)
             }),
         };
         match value {

@@ -16,7 +16,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
         Op::DepthToSpace(op) => op.blocks.block_size == 1,
         Op::SpaceToDepth(op) => op.blocks.block_size == 1,
         Op::ShuffleChannels(op) => op.group == 1,
-        Op::Concat(_) => patch.optional(1).is_none(),
+        Op::Concat(_) => patch.try_input(1).is_none(),
         Op::Slice(slice) => match Selection::of(patch.node().op()) {
             Some(selection) if slice.axes.is_empty() || same_shape(patch)? => {
                 return narrowed(patch, &selection);

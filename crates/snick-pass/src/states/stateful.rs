@@ -97,7 +97,7 @@ fn add_variable(
         let interval = |dim| DimSpec::Interval(graph.symbols().interval(dim));
         Some(ShapeSpec::Dims(out.fact.shape.dims()?.iter().map(interval).collect()))
     });
-    let mut builder = GraphBuilder::on(graph).mode(BuildMode::Lenient).scope(name.clone());
+    let builder = GraphBuilder::on(graph).mode(BuildMode::Lenient).scope(name.clone());
     let sizes = sizes.into_iter().map(|size| match size {
         Size::Known(size) => builder.ints(&[size]),
         Size::Of(value, axis) => builder.size_of(value, axis),

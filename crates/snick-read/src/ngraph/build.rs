@@ -155,7 +155,7 @@ impl<'f> FunctionBuilder<'f> {
     }
 
     fn add_result(&mut self, name: &str, value: Value, place: Json) -> Result<(), ReadError> {
-        let mut builder = GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient).loc(place.loc());
+        let builder = GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient).loc(place.loc());
         builder.result(name, value).map(|_| ()).map_err(|error| place.error(error.to_string()))
     }
 

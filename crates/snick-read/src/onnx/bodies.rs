@@ -369,8 +369,7 @@ fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: 
 fn at_least_zero(b: &mut NodeBuilder, number: Value) -> Result<Value, OpError> {
     let fact = b.fact(number)?;
     let (elements, element_type) = (fact.elements(), fact.element_type);
-    let symbols = b.graph().symbols();
-    let is_counted = |elements: Vec<_>| elements.iter().all(|element| symbols.interval(element).lo() >= 0);
+    let is_counted = |elements: Vec<_>| elements.iter().all(|element| b.interval(element).lo() >= 0);
     if elements.is_some_and(is_counted) || element_type == ElementType::Dynamic {
         return Ok(number);
     }

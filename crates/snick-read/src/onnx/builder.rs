@@ -2,11 +2,10 @@
 //! node, and a [`GraphBuilder`].
 
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
-use snick_ir::ops::{self, Constant, Reshape};
+use snick_ir::ops::{self, Reshape};
 use snick_ir::{AttrValue, Attrs, BuildMode, Graph, GraphBuilder, Op, OpError, Operand, Value};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::ElementType;
 
 /// Builds the layers of one ONNX node. The rows of the operator table may rely on ranks, element types and
 /// constants, but not on sizes, because the user may still change these. Inference errors are reported later,
@@ -130,18 +129,10 @@ impl<'g> NodeBuilder<'g> {
         found.map(Some).ok_or_else(|| OpError::unsupported(format!("ONNX data type {number}")))
     }
 
-    /// The tensor of a constant.
-    pub(super) fn tensor(&self, value: Value) -> Option<&Arc<Tensor>> {
-        match self.graph().node(value.node).op() {
-            Op::Const(Constant::Here(tensor)) => Some(tensor),
-            _ => None,
-        }
-    }
-
     /// The integers of a short constant.
     pub(super) fn known_ints(&self, value: Value) -> Option<Vec<i64>> {
-        let is_constant = matches!(self.graph().node(value.node).op(), Op::Const(_));
-        self.fact(value).ok().filter(|_| is_constant)?.ints().map(|v| v.to_vec())
+        self.constant_value(value)?;
+        self.fact(value).ok()?.ints().map(|v| v.to_vec())
     }
 
     /// The sizes of a value, if all are known.

@@ -39,7 +39,7 @@ impl Stepped<'_> {
         step: impl FnOnce(&mut NodeBuilder, &[Value], &[Value], &[Value]) -> Result<Step, OpError>,
     ) -> Result<Step, OpError> {
         let mut inner = Graph::new(b.name);
-        inner.source = b.graph().source.clone();
+        inner.source = b.source();
         let mut body = NodeBuilder { since: b.since, ..NodeBuilder::new(&mut inner, b.name) };
         let mut inside = |values: &[Value]| -> Result<Vec<Value>> {
             values.iter().map(|&value| parameter(&mut body, b, value)).collect()

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn values_are_given_up_after_their_last_reader() {
-        let mut b = GraphBuilder::new("g");
+        let b = GraphBuilder::new("g");
         let x = b.parameter("x", ElementType::F32, "512,512").unwrap();
         let mut value = b.constant(Tensor::zeros(ElementType::F32, &[512, 512]).unwrap()).unwrap();
         // Each of these values takes 1 MiB.

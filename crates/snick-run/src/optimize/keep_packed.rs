@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn scales_may_be_computed() {
-        let mut b = GraphBuilder::new("g");
+        let b = GraphBuilder::new("g");
         let x = b.parameter("x", ElementType::F32, "N,512").unwrap();
         let bytes = |len: usize| (0..len).map(|i| ((i * 40_503) >> 7) as u8 & 0x77).collect();
         let codes =

@@ -1,5 +1,7 @@
 //! Intervals of expressions. They are implied by the intervals of the symbols, or recorded in the table.
 
+use std::sync::Arc;
+
 use super::Symbols;
 use crate::interval::Interval;
 use crate::sym_expr::bounds::{Bounds, Fact};
@@ -67,8 +69,9 @@ impl Symbols {
             return;
         }
         let known = self.refinements.get(&fact.direction).copied().unwrap_or(Interval::ANY);
-        if let Some(met) = known.meet(fact.interval) {
-            self.refinements.insert(fact.direction, met);
+        // An unchanged table stays shared with its clones.
+        if let Some(met) = known.meet(fact.interval).filter(|&met| met != known) {
+            Arc::make_mut(&mut self.refinements).insert(fact.direction, met);
         }
     }
 }

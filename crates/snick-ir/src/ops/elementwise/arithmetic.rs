@@ -107,6 +107,14 @@ impl EvalOp for Arithmetic {
     fn element_function(&self, _: &[&Fact]) -> Option<ElementFunction> {
         (self.broadcast == AutoBroadcast::Numpy).then_some(ElementFunction::Binary(self.function))
     }
+
+    fn is_commutative(&self) -> bool {
+        let is_symmetric = matches!(
+            self.function,
+            BinaryOp::Add | BinaryOp::Mul | BinaryOp::Max | BinaryOp::Min | BinaryOp::SquaredDifference
+        );
+        is_symmetric && self.broadcast.is_symmetric()
+    }
 }
 
 /// The result of `function` for two integers of one type.

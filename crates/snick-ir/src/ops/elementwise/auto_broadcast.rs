@@ -25,6 +25,13 @@ pub enum AutoBroadcast {
     },
 }
 
+impl AutoBroadcast {
+    /// Whether both inputs are broadcast alike.
+    pub(super) fn is_symmetric(self) -> bool {
+        !matches!(self, Self::Pdpd { .. })
+    }
+}
+
 /// Reads two attributes: the rule, and the axis for `pdpd`.
 impl AttrField for AutoBroadcast {
     fn kind() -> Cow<'static, str> {

@@ -46,4 +46,9 @@ impl EvalOp for Bitwise {
         let b = &*self.broadcast.second(a, &inputs[1])?;
         Ok(vec![self.function.apply(a, b)?])
     }
+
+    fn is_commutative(&self) -> bool {
+        matches!(self.function, BitwiseOp::And | BitwiseOp::Or | BitwiseOp::Xor)
+            && self.broadcast.is_symmetric()
+    }
 }

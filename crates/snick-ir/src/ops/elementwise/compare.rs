@@ -51,6 +51,10 @@ impl EvalOp for Compare {
         let b = &*self.broadcast.second(a, &inputs[1])?;
         Ok(vec![self.function.apply(a, b)?])
     }
+
+    fn is_commutative(&self) -> bool {
+        matches!(self.function, CompareOp::Equal | CompareOp::NotEqual) && self.broadcast.is_symmetric()
+    }
 }
 
 /// The result of comparing two integers, if it is the same in every run.

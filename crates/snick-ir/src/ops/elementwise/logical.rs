@@ -52,4 +52,8 @@ impl EvalOp for Logical {
         let b = &*self.broadcast.second(a, &inputs[1])?;
         Ok(vec![self.function.apply(a, b)?])
     }
+
+    fn is_commutative(&self) -> bool {
+        self.broadcast.is_symmetric()
+    }
 }

@@ -35,4 +35,8 @@ impl EvalOp for Xor {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.logical().eval(inputs)
     }
+
+    fn is_commutative(&self) -> bool {
+        self.logical().is_commutative()
+    }
 }

@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_slice_of_a_slice_is_one_slice_where_that_needs_no_arithmetic() {
-        let mut b = GraphBuilder::new("g");
+        let b = GraphBuilder::new("g");
         let value = b.parameter("n", ElementType::I64, "").unwrap();
         let (n, int) = (IntOrValue::Value(value, Interval::DIM), IntOrValue::Int);
         let slice = |start, len, step| DynAxisSlice { start, len, step };

@@ -125,7 +125,7 @@ fn selu(p: &mut Patch) -> Result<RewriteResult> {
 fn swish(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Swish(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
-    let scaled = match p.optional(1) {
+    let scaled = match p.try_input(1) {
         Some(beta) => p.multiply(x, beta)?,
         None => x,
     };

@@ -23,7 +23,7 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
         let rows = p.unsqueeze(rows, &[-1])?;
         let is_seen = p.less_equal(keys, rows)?;
         scores = p.select(is_seen, scores, never)?;
-    } else if let Some(mask) = p.optional(3) {
+    } else if let Some(mask) = p.try_input(3) {
         if p.element_type(mask)? == ElementType::Boolean {
             scores = p.select(mask, scores, never)?;
         } else if p.rank(mask)? > 0 {
@@ -31,7 +31,7 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
             scores = p.add(scores, mask)?;
         }
     }
-    let shares = match p.optional(5) {
+    let shares = match p.try_input(5) {
         None => p.softmax(scores, -1)?,
         Some(sink) => {
             let column = sink_column(p, sink, scores)?;
@@ -57,7 +57,7 @@ fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
 /// precision.
 fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
     let own = p.element_type(query)?;
-    if let Some(scale) = p.optional(4) {
+    if let Some(scale) = p.try_input(4) {
         let scale = p.convert(scale, own)?;
         return p.multiply(query, scale);
     }

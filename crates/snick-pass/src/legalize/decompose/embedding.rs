@@ -42,7 +42,7 @@ fn index(p: &mut Patch, i: usize) -> Result<Value> {
 fn rows(p: &mut Patch, axes: usize, weights: usize) -> Result<Value> {
     let (table, indices) = (p.input(0)?, index(p, 1)?);
     let rows = p.gather(table, indices, 0)?;
-    let Some(mut weights) = p.optional(weights) else { return Ok(rows) };
+    let Some(mut weights) = p.try_input(weights) else { return Ok(rows) };
     let behind: Vec<i64> = (axes..axes + p.rank(table)? - 1).map(|axis| axis as i64).collect();
     if !behind.is_empty() {
         weights = p.unsqueeze(weights, &behind)?;
@@ -97,7 +97,7 @@ fn summed(p: &mut Patch, bags: Value, count: Value, default: usize, weights: usi
     let empty = p.broadcast_to(zero, sizes)?;
     let places = p.unsqueeze(bags, &[-1])?;
     let sum = scattered(p, empty, places, rows)?;
-    let row = match p.optional(default) {
+    let row = match p.try_input(default) {
         None => return Ok(RewriteResult::one(sum)),
         Some(_) => match known(p, default)?.and_then(|rows| rows.first().copied()) {
             None => return Ok(at_run_time("the default row")),

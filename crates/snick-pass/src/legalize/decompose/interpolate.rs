@@ -91,7 +91,7 @@ fn at_run_sizes(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResu
 
 /// The resized axes, if they are known and distinct.
 fn distinct_axes(p: &Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<usize>>> {
-    let listed = match op.ports().1.and_then(|port| p.optional(port)) {
+    let listed = match op.ports().1.and_then(|port| p.try_input(port)) {
         None => None,
         Some(axes) => match p.fact(axes)?.ints() {
             None => return Ok(None),

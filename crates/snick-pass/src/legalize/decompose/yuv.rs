@@ -50,7 +50,7 @@ fn centred(p: &mut Patch, plane: Value, zero: f64) -> Result<Value> {
 /// Luma, `[N, H, W, 1]`, and the two chroma planes, `[N, H/2, W/2, 1]`.
 fn planes(p: &mut Patch, chroma: Chroma) -> Result<[Value; 3]> {
     let first = p.input(0)?;
-    match (chroma, p.optional(1)) {
+    match (chroma, p.try_input(1)) {
         (Chroma::Planar, Some(u)) => Ok([first, u, p.input(2)?]),
         (Chroma::Interleaved, Some(both)) => {
             let [u, v] = [p.slice_range(both, 3, 0, 1)?, p.slice_range(both, 3, 1, 2)?];

@@ -2,6 +2,7 @@
 //! from which `bounds` computed it.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
+use snick_ir::rewrite::Patch;
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
 
@@ -30,7 +31,7 @@ impl OpRange {
     /// from one `bounds` for this axis of `data`, or if the OpenVINO runtime would infer the range
     /// incorrectly.
     pub(super) fn of_bounds(
-        b: &GraphBuilder,
+        b: &Patch,
         data: Value,
         axis: usize,
         slice: &DynAxisSlice,
@@ -40,13 +41,13 @@ impl OpRange {
             Int(_) => None,
         });
         let Some(source) = source else { return Ok(None) };
-        let Op::Bounds(bounds) = b.graph().node(source).op() else { return Ok(None) };
+        let output = |port| Value { node: source, port };
+        let Op::Bounds(bounds) = b.op_of(output(0)) else { return Ok(None) };
         let is_output = |number, port| match number {
-            IntOrValue::Value(value, _) => value == Value { node: source, port },
-            Int(int) => known_scalar(b, Value { node: source, port }) == Some(int.into()),
+            IntOrValue::Value(value, _) => value == output(port),
+            Int(int) => known_scalar(b, output(port)) == Some(int.into()),
         };
-        let operands: Vec<Value> = b.graph().inputs(source).into_iter().flatten().collect();
-        let mut fields = bounds.bind(&operands)?;
+        let mut fields = bounds.bind(&b.inputs_of(output(0))?)?;
         for field in fields.iter_mut().flatten() {
             *field = folded(b, *field)?;
         }
@@ -63,7 +64,7 @@ impl OpRange {
         let dim = b.fact(data)?.shape.dims().and_then(|dims| dims.get(axis));
         let Some(dim) = dim.filter(|&dim| size.as_ref() == Some(dim)) else { return Ok(None) };
         let range = Self { axis, start, stop, step };
-        let sizes = b.graph().symbols().interval(dim);
+        let sizes = b.interval(dim);
         let lens = folded(b, slice.len)?.interval();
         Ok(range.is_inferred_right(sizes, lens).then_some(range))
     }

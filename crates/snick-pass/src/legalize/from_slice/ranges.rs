@@ -116,7 +116,7 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
 fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> Option<OpRange> {
     let IntOrValue::Value(_, lens) = slice.len else { return None };
     let most = lens.has_upper().then_some(lens.hi())?;
-    let says_more = most < cx.graph().symbols().interval(dim?).hi();
+    let says_more = most < cx.interval(dim?).hi();
     says_more.then_some(OpRange { axis, start: None, stop: Some(Int(most)), step: Int(1) })
 }
 
@@ -124,7 +124,7 @@ fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> 
 fn is_within(cx: &Patch, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> bool {
     let Some(slice) = slice.as_static() else { return false };
     let last = slice.start.saturating_add((slice.len - 1).max(0).saturating_mul(slice.step));
-    dim.is_some_and(|dim| slice.start.max(last) < cx.graph().symbols().interval(dim).lo()) || slice.len == 0
+    dim.is_some_and(|dim| slice.start.max(last) < cx.interval(dim).lo()) || slice.len == 0
 }
 
 /// Adds a Reshape that fails at run time if one of these axes has a different size.

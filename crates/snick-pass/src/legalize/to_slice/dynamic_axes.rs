@@ -137,7 +137,7 @@ fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<DynAxisSlice, OpErr
     let len = match dim.as_const() {
         Some(size) => Int(size),
         None => {
-            let sizes = cx.graph().symbols().interval(&dim);
+            let sizes = cx.interval(&dim);
             IntOrValue::dim(cx, data, axis)?.within(sizes)
         }
     };

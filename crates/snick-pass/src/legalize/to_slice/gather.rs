@@ -23,7 +23,7 @@ pub(super) fn lower(op: &Gather, cx: &mut Patch) -> Result<RewriteResult, OpErro
     if op.batch(places.len(), axis)? != 0 {
         return Ok(RewriteResult::NoMatch);
     }
-    let sizes = cx.graph().symbols().interval(&dims[axis]);
+    let sizes = cx.interval(&dims[axis]);
     let value = cx.input(0)?;
     match (places.as_slice(), numbers.as_slice()) {
         ([], _) if dims.len() < 2 => Ok(RewriteResult::NoMatch),

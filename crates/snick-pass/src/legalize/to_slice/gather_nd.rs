@@ -22,7 +22,7 @@ pub(super) fn lower(op: &GatherNd, cx: &mut Patch) -> Result<RewriteResult, OpEr
     let mut slices: SmallVec<[_; 4]> = SmallVec::new();
     let mut along = None;
     for (axis, dim) in dims.iter().enumerate().take(tuple) {
-        let sizes = cx.graph().symbols().interval(dim);
+        let sizes = cx.interval(dim);
         let mut column: Vec<i64> = numbers.iter().skip(axis).step_by(tuple).copied().collect();
         let is_one = column.iter().all(|index| Some(index) == column.first());
         match (is_one, along) {

@@ -25,7 +25,7 @@ pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> 
         // the axis. Cropping the other end first would remove them.
         let is_apart = op.pad_mode == PadMode::Constant || (before <= 0 && behind <= 0);
         let removed = before.min(0).checked_add(behind.min(0)).and_then(i64::checked_neg).unwrap_or(i64::MAX);
-        if removed == 0 || !is_apart || removed > cx.graph().symbols().interval(dim).lo() {
+        if removed == 0 || !is_apart || removed > cx.interval(dim).lo() {
             continue;
         }
         let (start, stop) = ((before < 0).then_some(-before), (behind < 0).then_some(behind));
@@ -43,6 +43,6 @@ pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> 
     let mut inputs: SmallVec<[_; 4]> = smallvec![cropped];
     inputs.push(cx.ints(&begin)?);
     inputs.push(cx.ints(&end)?);
-    inputs.extend(cx.optional(3));
+    inputs.extend(cx.try_input(3));
     cx.add_op(op.clone(), &inputs).map(RewriteResult::one)
 }

@@ -60,7 +60,7 @@ fn single_element(
     dim: &SymExpr,
     range: &AxisRange,
 ) -> Result<DynAxisSlice, OpError> {
-    let sizes = cx.graph().symbols().interval(dim);
+    let sizes = cx.interval(dim);
     let last = Interval::new(0, sizes.hi().saturating_sub(1).max(0)).unwrap_or(Interval::DIM);
     let size = IntOrValue::dim(cx, data, range.axis)?;
     let index = range.start.as_ref().map_or(Ok(Int(0)), |start| read(cx, start))?;
@@ -87,7 +87,7 @@ pub(super) fn clamped<V>(
     if step == Some(1) && len == *dim {
         return Ok(None);
     }
-    let lens = cx.graph().symbols().interval(&len);
+    let lens = cx.interval(&len);
     // An unknown step may be 0, which is an error even for an empty result.
     let is_checked = step.is_none();
     if lens.is_exact() == Some(0) && !is_checked {

@@ -132,7 +132,7 @@ fn poison_first(
 /// Adds a slice for each output that is read.
 fn slice_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, parts: Parts) -> Result<RewriteResult, OpError> {
     let data = cx.input(0)?;
-    let sizes = cx.graph().symbols().interval(dim);
+    let sizes = cx.interval(dim);
     let starts = Interval::new(0, sizes.hi()).unwrap_or(Interval::DIM);
     let mut values = Vec::new();
     for ((port, is_used), (start, len)) in (0..).zip(cx.used_outputs()).zip(parts) {
@@ -145,7 +145,7 @@ fn slice_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, parts: Parts) -> Resu
             values.push(Some(data));
             continue;
         }
-        let lens = cx.graph().symbols().interval(&out);
+        let lens = cx.interval(&out);
         let slice = DynAxisSlice { start: start.within(starts), len: len.within(lens), step: Int(1) };
         values.push(Some(cx.slice(data, [(axis, slice)])?));
     }

@@ -366,7 +366,7 @@ pub(super) fn rotated(
         let halves = b.split(part, -1, 2)?;
         [halves[0], halves[1]]
     };
-    let mut product = |x: Value, y: Value| b.multiply(x, y);
+    let product = |x: Value, y: Value| b.multiply(x, y);
     let of_real = [product(pairs[0], cos)?, product(pairs[1], sin)?];
     let of_imaginary = [product(pairs[0], sin)?, product(pairs[1], cos)?];
     let real = b.ir_op("Subtract", Attrs::new(), &of_real)?;

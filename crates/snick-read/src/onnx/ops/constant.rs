@@ -62,7 +62,7 @@ fn eye_like(b: &mut NodeBuilder) -> Result {
     };
     let k = b.int_attr("k", 0)?;
     let shape = b.shape_of(like)?;
-    let mut size = |axis| {
+    let size = |axis| {
         let axis = b.int(axis)?;
         b.gather(shape, axis, 0)
     };
@@ -74,7 +74,7 @@ fn eye_like(b: &mut NodeBuilder) -> Result {
 fn range(b: &mut NodeBuilder) -> Result {
     let start = b.input(0)?;
     let element_type = b.element_type(start)?;
-    let mut bound = |i| b.input(i).and_then(|value| b.to_scalar(value));
+    let bound = |i| b.input(i).and_then(|value| b.to_scalar(value));
     let (start, stop, step) = (bound(0)?, bound(1)?, bound(2)?);
     b.range(start, stop, step, element_type)
 }

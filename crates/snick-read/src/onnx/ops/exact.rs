@@ -39,7 +39,7 @@ pub(super) fn exact_parts(
     if !matches!(b.element_type(data), Ok(ElementType::U8 | ElementType::I8)) {
         return None;
     }
-    let tensor = b.tensor(weights)?;
+    let tensor = b.constant_value(weights)?;
     let signed = match tensor.element_type() {
         ElementType::I8 => true,
         ElementType::U8 => false,
@@ -55,7 +55,7 @@ pub(super) fn exact_parts(
     // The number of columns or filters. Each of them has its own zero point.
     let lines = if matches!(summed, Summed::Rows) { inner } else { outer };
     let mut zeros = match zero_point {
-        Some(zero_point) => b.tensor(zero_point)?.to_i64_vec().ok()?,
+        Some(zero_point) => b.constant_value(zero_point)?.to_i64_vec().ok()?,
         None => vec![0],
     };
     if zeros.len() == 1 {

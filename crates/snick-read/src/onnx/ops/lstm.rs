@@ -10,7 +10,7 @@ use crate::onnx::stepped::{Step, Stepped};
 
 /// Selects one index of the first axis and drops the axis. Folds constants.
 pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
-    if let Some(tensor) = b.tensor(value) {
+    if let Some(tensor) = b.constant_value(value) {
         let part = tensor.slice(0, index, 1, 1)?.squeeze(0)?.contiguous();
         return b.constant(part);
     }

@@ -100,7 +100,7 @@ fn batch_statistics(b: &mut NodeBuilder, x: Value, inputs: &[Value], momentum: f
     let distance = b.squared_difference(x, mean)?;
     let variance = b.reduce_mean(distance, &axes, false)?;
     let mean = b.squeeze(mean, &axes)?;
-    let mut moved = |running: Value, current: Value| {
+    let moved = |running: Value, current: Value| {
         let (running, current) = (b.multiply(running, momentum)?, b.multiply(current, 1.0 - momentum)?);
         b.add(running, current)
     };

@@ -88,7 +88,7 @@ fn resize(b: &mut NodeBuilder) -> Result {
 /// rounds up along axes that shrink and down along axes that grow. If no size changes, ONNX Runtime copies
 /// the data.
 fn first(b: &mut NodeBuilder, scales: Value) -> Result {
-    let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
+    let known = b.constant_value(scales).and_then(|scales| scales.to_f32_vec().ok());
     let nearest = match known {
         Some(scales) if scales.iter().all(|&scale| scale >= 1.0) => Nearest::Floor,
         Some(scales) if scales.iter().all(|&scale| scale <= 1.0) => Nearest::Ceil,
@@ -157,7 +157,7 @@ fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampli
         _ => None,
     };
     let known = match by {
-        ResizeBy::Scales(scales) => b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok()),
+        ResizeBy::Scales(scales) => b.constant_value(scales).and_then(|scales| scales.to_f32_vec().ok()),
         _ => None,
     };
     let region = b.optional(1).filter(|_| sampling.transformation == CoordinateTransformation::Crop);
@@ -198,7 +198,8 @@ fn interpolate(
     let is_one = |scale: &f32| *scale == 1.0;
     let mut axes = axes.map(<[i64]>::to_vec);
     let mut target = target;
-    let known = b.tensor(target).filter(|_| op.by_scales()).and_then(|scales| scales.to_f32_vec().ok());
+    let known =
+        b.constant_value(target).filter(|_| op.by_scales()).and_then(|scales| scales.to_f32_vec().ok());
     if let Some(scales) = known.filter(|scales| scales.iter().any(is_one)) {
         let listed = axes.unwrap_or_else(|| (0..scales.len() as i64).collect());
         let entries = listed.into_iter().zip(scales).filter(|(_, scale)| !is_one(scale));
@@ -253,7 +254,7 @@ fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option
     match by {
         ResizeBy::Scales(scales) => {
             op.shape_calculation_mode = ShapeCalculation::Scales;
-            let known = b.tensor(scales)?.to_f32_vec().ok()?;
+            let known = b.constant_value(scales)?.to_f32_vec().ok()?;
             let is_same = |&scale: &f32| op.equals_onnx_resize(Interval::DIM, OutputSize::FromScale(scale));
             known.iter().all(is_same).then_some((op, scales))
         }

@@ -96,7 +96,7 @@ fn one_side(b: &mut NodeBuilder, y: Value, axis: Value, rank: i64) -> Result {
     let half = b.divide(size, two)?;
     let (start, stop) = (b.ints(&[0])?, b.add(half, unit)?);
     let half = b.add_op(ops::Slice8, &[y, start, stop, unit, axis])?;
-    if b.tensor(axis).is_some() {
+    if b.constant_value(axis).is_some() {
         return Ok(half);
     }
     // The last axis contains the real and imaginary parts, so its size stays 2.

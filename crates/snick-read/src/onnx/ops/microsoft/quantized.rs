@@ -186,7 +186,7 @@ fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Res
         8 => ElementType::U8,
         _ => return Err(b.attrs.bad("bits", "2, 4 or 8")),
     };
-    let tensor = match b.tensor(bytes) {
+    let tensor = match b.constant_value(bytes) {
         Some(tensor) if tensor.element_type() == ElementType::U8 => tensor.contiguous(),
         _ => return Err(OpError::unsupported("weights other than a constant of bytes")),
     };

@@ -58,7 +58,7 @@ fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let gates = Weights::read(b, 1, 8, d)?.times(b, x)?;
         let states = first_states(b, x, d)?;
         let weights = Weights::read(b, 2, 10, d)?;
-        let constant = [weights.integers, weights.scale, weights.zero_point].map(|v| b.tensor(v).cloned());
+        let constant = [weights.integers, weights.scale, weights.zero_point].map(|v| b.constant_value(v));
         let [Some(integers), Some(scale), Some(zero_point)] = constant else {
             return Err(OpError::unsupported("weights that are not constant"));
         };
