@@ -1,13 +1,13 @@
 //! Shows the effect of passes as text for a snapshot.
 
-use snick_ir::text::{PrintOptions, print};
+use snick_ir::text::{PrintOptions, print, print_like};
 use snick_ir::{Graph, infer};
 use snick_pass::{Pass, RewriteOptions, apply};
 
 use crate::{CheckError, Context, diff};
 
 /// Returns the effect of passes on a graph or model as text for a snapshot: a diff of the text form with
-/// context lines, and the rules that were applied. Infers the graph first, and checks every application of a
+/// context lines, and the rules that were applied. A replaced layer stays at its place. Infers the graph first, and checks every application of a
 /// rule.
 ///
 /// ```
@@ -60,7 +60,8 @@ pub fn before_after(
     if let Some(error) = report.errors.first() {
         return Err(CheckError::Rewrite(error.to_string()));
     }
-    let [old, new] = [&before, &after].map(|graph| print(graph, PrintOptions::default()));
+    let old = print(&before, PrintOptions::default());
+    let new = print_like(&after, &before, PrintOptions::default());
     let mut text = diff(&old, &new, context);
     for applied in &report.applied {
         text.push_str(&format!("{} at {} ({})\n", applied.rule, applied.layer, applied.op));
@@ -69,4 +70,45 @@ pub fn before_after(
         text.push_str("no rule applies\n");
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::rewrite::{RewriteResult, Rule};
+    use snick_ir::text::parse;
+
+    use super::*;
+
+    /// New nodes get the last numbers, but the snapshot shows them at the place of the replaced layer.
+    #[test]
+    fn a_replaced_layer_does_not_move() {
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+                    %a = ReLU-1(%x)\n  %b = Exp-1(%x)\n  %c = Sin-1(%x)\n  %s = Add-1(%a, %b)\n  \
+                    %y = Result-1(%s)\n  %z = Result-1(%c)\n}\n";
+        let graph = parse(text, None).unwrap();
+        let rule = Rule::new("as-maximum", |patch| {
+            let x = patch.input(0)?;
+            patch.maximum(patch.maximum(x, x)?, 0).map(RewriteResult::one)
+        });
+        let passes = [Pass::new("mine", [rule.roots(["ReLU"])])];
+        let changed = before_after(&graph, &passes, Context::All).unwrap();
+        let places: Vec<&str> = changed.lines().map(|line| line.split(" = ").next().unwrap()).collect();
+        let expected = [
+            " snick 1",
+            " graph \"g\" {",
+            "   %x",
+            "-  %a",
+            "+  %a/Maximum",
+            "+  %a/Const",
+            "+  %a",
+            "   %b",
+            "   %c",
+            "   %s",
+            "   %y",
+            "   %z",
+            " }",
+            "as-maximum at a (ReLU)",
+        ];
+        assert_eq!(places, expected);
+    }
 }

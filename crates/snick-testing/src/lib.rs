@@ -22,6 +22,7 @@
 //! (`insta::assert_snapshot!`): names are stable, weights are printed as digests, and no paths occur.
 
 mod before_after;
+mod command;
 mod diff;
 mod directives;
 mod error;
@@ -42,7 +43,8 @@ pub use snick_testing_macros::list_files as __list_files;
 
 /// Declares a module with one test for each `.snick` file in a folder, whose path is relative to the crate.
 /// Each test runs the checks in the comments of its file. The last argument is any list of passes that
-/// commands may use in `--passes`, such as a `Vec<Pass>`, an array, or a call that returns one.
+/// commands may use in `--passes`, such as a `Vec<Pass>`, an array, or a call that returns one. It may also be
+/// a [`Suite`], which has further settings: `Suite::new(passes()).registry(&registry).symbolic(true)`.
 ///
 /// ```
 /// use snick_pass::Pass;
@@ -74,7 +76,7 @@ macro_rules! __check_listed {
     ($tests:ident $suite:ident $folder:literal ($passes:expr) [$(($test:ident $file:literal $path:literal))*]) => {
         #[cfg(test)]
         fn $suite() -> $crate::Suite {
-            $crate::Suite::new($passes)
+            $crate::__IntoSuite::into_suite($passes)
         }
 
         #[cfg(test)]
@@ -94,6 +96,9 @@ macro_rules! __check_listed {
         }
     };
 }
+
+#[doc(hidden)]
+pub use suite::IntoSuite as __IntoSuite;
 
 #[doc(hidden)]
 pub use snick_pass::Pass as __Pass;

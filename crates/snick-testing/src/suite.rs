@@ -4,10 +4,12 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use snick::Model;
 use snick_ir::text::{PrintOptions, parse_with, print};
 use snick_ir::{Graph, Registry, infer};
 use snick_pass::{PASSES, Pass, Report, RewriteOptions, apply, canonicalise};
 
+use crate::command::Command;
 use crate::{CheckError, Directives};
 
 /// A test suite, with passes that commands may use in addition to the passes of snick.
@@ -31,6 +33,34 @@ use crate::{CheckError, Directives};
 /// Suite::default().check_text(test)?;
 /// # Ok::<(), snick_testing::CheckError>(())
 /// ```
+///
+/// A command is `snick infer` or `snick canon`, with any of these options:
+///
+/// | option | effect |
+/// |---|---|
+/// | `--passes A,B` | runs these passes instead of the canonical form |
+/// | `--verify` | checks every rewrite by executing it |
+/// | `--stop-after N` | stops after `N` rewrites |
+/// | `--shape "x[N,3]"` | sets input shapes, like [`Model::reshape`](snick::Model::reshape); may be repeated |
+/// | `--ops FILE` | adds custom ops, like [`snick::load_ops`]; `cargo test` looks in the folder of the package |
+/// | `--symbolic` | prints dims as expressions, like [`Suite::symbolic`] |
+///
+/// ```
+/// use snick_testing::Suite;
+///
+/// let test = r#"
+/// // RUN: snick infer --shape "x[N,3]" --symbolic
+/// // CHECK: %y = Result-1(%a) : f32[2*N,3]
+/// snick 1
+/// graph "g" {
+///   %x = Parameter-1 {element_type: f32, shape: "?,?"}
+///   %a = Concat-1(%x, %x) {axis: 0}
+///   %y = Result-1(%a)
+/// }
+/// "#;
+/// Suite::default().check_text(test)?;
+/// # Ok::<(), snick_testing::CheckError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Suite {
     passes: Vec<Pass>,
@@ -38,13 +68,23 @@ pub struct Suite {
     is_symbolic: bool,
 }
 
-/// A parsed command of a test.
-struct Command {
-    /// Whether to rewrite the graph after inference.
-    rewrites: bool,
-    passes: Vec<Pass>,
-    stop_after: Option<usize>,
-    verify: bool,
+/// Anything that [`check_files!`](crate::check_files) takes as its last argument: a suite or a list of passes.
+#[doc(hidden)]
+pub trait IntoSuite {
+    /// The suite.
+    fn into_suite(self) -> Suite;
+}
+
+impl IntoSuite for Suite {
+    fn into_suite(self) -> Suite {
+        self
+    }
+}
+
+impl<P: IntoIterator<Item: Borrow<Pass>>> IntoSuite for P {
+    fn into_suite(self) -> Suite {
+        Suite::new(self)
+    }
 }
 
 /// The output of a command.
@@ -68,7 +108,7 @@ impl Suite {
     }
 
     /// Sets whether the checks see dims as expressions, such as `2*N`. By default, dims are intervals, such
-    /// as `?`.
+    /// as `?`. A single command can do the same with `--symbolic`.
     ///
     /// ```
     /// use snick_testing::Suite;
@@ -139,15 +179,28 @@ impl Suite {
 
     fn output(&self, text: &str, command: &str) -> Result<Output, CheckError> {
         let failed = |why: String| CheckError::Command { command: command.to_string(), why };
-        let builtin = Registry::builtin();
-        let mut graph = parse_with(text, None, self.registry.as_ref().unwrap_or(&builtin))?;
         let words = command;
-        let command = self.parse(words).map_err(failed)?;
+        let command = Command::parse(words).map_err(failed)?;
+        let passes: Result<Vec<Pass>, _> = command.passes.iter().map(|name| self.pass(name)).collect();
+        let passes = passes.map_err(failed)?;
+        let registry = match (&command.ops, &self.registry) {
+            (Some(_), Some(_)) => {
+                return Err(failed("the suite has a registry already; remove `--ops`".into()));
+            }
+            (Some(file), None) => snick::load_ops(file).map_err(|error| failed(error.to_string()))?,
+            (None, Some(registry)) => registry.clone(),
+            (None, None) => Registry::builtin(),
+        };
+        let mut model = Model::from(parse_with(text, None, &registry)?);
+        let reshaped = command.shapes.iter().try_for_each(|spec| model.reshape(spec));
+        reshaped.map_err(|error| failed(error.to_string()))?;
+        let mut graph = model.into_graph();
         let errors: Vec<String> = infer(&mut graph).iter().map(ToString::to_string).collect();
         if !errors.is_empty() {
             return Err(CheckError::Infer(errors.join("\n")));
         }
-        let report = if command.rewrites { rewrite(&mut graph, &command) } else { Report::default() };
+        let report =
+            if command.rewrites { rewrite(&mut graph, &command, &passes) } else { Report::default() };
         if let Some(failure) = report.check_failures.first() {
             return Err(failed(failure.report.clone()));
         }
@@ -159,37 +212,8 @@ impl Suite {
             return Err(CheckError::Unchecked { command: words.to_string(), checked, unchecked });
         }
         let applied = report.applied.iter().map(|a| format!("{} {} {}\n", a.rule, a.op, a.layer));
-        let printed = print(&graph, PrintOptions::new().symbolic(self.is_symbolic));
+        let printed = print(&graph, PrintOptions::new().symbolic(self.is_symbolic || command.symbolic));
         Ok(Output { graph: printed, trace: applied.collect() })
-    }
-
-    /// Parses `snick infer` or `snick canon [--passes A,B] [--stop-after N] [--verify]`.
-    fn parse(&self, command: &str) -> Result<Command, String> {
-        let mut words = command.split_whitespace();
-        let rewrites = match (words.next(), words.next()) {
-            (Some("snick"), Some("canon")) => true,
-            (Some("snick"), Some("infer")) => false,
-            _ => return Err("tests run `snick canon` or `snick infer`".into()),
-        };
-        let mut parsed = Command { rewrites, passes: Vec::new(), stop_after: None, verify: false };
-        while let Some(word) = words.next() {
-            match word {
-                "--passes" => {
-                    for name in words.next().ok_or("`--passes` needs names")?.split(',') {
-                        parsed.passes.push(self.pass(name)?);
-                    }
-                }
-                "--stop-after" => {
-                    let count = words.next().and_then(|count| count.parse().ok());
-                    parsed.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
-                }
-                "--verify" => parsed.verify = true,
-                // Both denote the input, which is always the graph of the test.
-                "-" | "%s" => {}
-                other => return Err(format!("unknown option `{other}`")),
-            }
-        }
-        Ok(parsed)
     }
 
     /// The pass with this name, from the suite or from snick.
@@ -202,12 +226,12 @@ impl Suite {
     }
 }
 
-fn rewrite(graph: &mut Graph, command: &Command) -> Report {
+fn rewrite(graph: &mut Graph, command: &Command, passes: &[Pass]) -> Report {
     let options = RewriteOptions::new().check(command.verify);
     let options = command.stop_after.iter().fold(options, |options, &most| options.stop_after(most));
-    match command.passes.is_empty() {
+    match passes.is_empty() {
         true => canonicalise(graph, &options),
-        false => apply(graph, &command.passes, &options),
+        false => apply(graph, passes, &options),
     }
 }
 
