@@ -13,8 +13,7 @@ pub fn lower_fancy_pad(fill: f64) -> Rule {
             return Ok(RewriteResult::declined(format!("pads by {by}, which would remove elements")));
         }
         let data = patch.input(0)?;
-        let fill = patch.scalar_like(data, fill)?;
-        let padded = patch.pad(data, &[0, by], &[0, by], fill)?;
+        let padded = patch.pad(data, &[0, by], &[0, by], patch.scalar_like(data, fill)?)?;
         Ok(RewriteResult::one(padded))
     })
 }
