@@ -186,7 +186,7 @@ impl<'g> Patch<'g> {
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
     ///
-    /// /// Adds the bias, if there is one.
+    /// // Adds the bias, if there is one.
     /// let rule = Rule::new("lower-linear", |patch| match patch.node().op().type_name() {
     ///     "Linear" => {
     ///         let product = patch.matmul(patch.input(0)?, patch.input(1)?)?;
@@ -207,7 +207,7 @@ impl<'g> Patch<'g> {
     /// ```
     /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
     ///
-    /// /// `abs(x) + -y` and `-y + abs(x)` become `abs(x) - y`.
+    /// // `x + -y` and `-y + x` become `x - y`.
     /// let rule = Rule::new("add-of-negative", |patch| {
     ///     for [x, negative] in patch.input_orders() {
     ///         if patch.op_of(negative).type_name() == "Negative" {
@@ -240,7 +240,7 @@ impl<'g> Patch<'g> {
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
     ///
-    /// /// `x * 2` and `2 * x` become `x + x`.
+    /// // `x * 2` and `2 * x` become `x + x`.
     /// let rule = Rule::new("double", |patch| match patch.constant_operand() {
     ///     Some([x, c]) if patch.splat_value(c) == Some(2.0) && patch.rank(c)? == 0 => {
     ///         patch.add(x, x).map(RewriteResult::one)

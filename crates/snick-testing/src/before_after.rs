@@ -11,20 +11,19 @@ use crate::{CheckError, Context, diff};
 /// rule.
 ///
 /// ```
-/// use snick_ir::rewrite::{RewriteResult, Rule};
-/// use snick_pass::Pass;
+/// use snick::{Pass, RewriteResult, Rule};
 /// use snick_testing::{Context, before_after};
 ///
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
 ///             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let graph = snick_ir::text::parse(text, None)?;
+/// let model = snick::parse(text)?;
 /// let rule = Rule::new("relu-once", |patch| match patch.input(0) {
 ///     Ok(data) if patch.node().op().type_name() == "ReLU" && patch.op_of(data).type_name() == "ReLU" => {
 ///         Ok(RewriteResult::one(data))
 ///     }
 ///     _ => Ok(RewriteResult::NoMatch),
 /// });
-/// let changed = before_after(&graph, &[Pass::new("mine", [rule])], Context::Lines(1))?;
+/// let changed = before_after(&model, &[Pass::new("mine", [rule])], Context::Lines(1))?;
 /// assert_eq!(
 ///     changed,
 ///     "\

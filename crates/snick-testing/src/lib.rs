@@ -47,7 +47,7 @@ pub use snick_testing_macros::list_files as __list_files;
 /// a [`Suite`], which has further settings: `Suite::new(passes()).registry(&registry).symbolic(true)`.
 ///
 /// ```
-/// use snick_pass::Pass;
+/// use snick::Pass;
 ///
 /// fn passes() -> Vec<Pass> {
 ///     Vec::new()
