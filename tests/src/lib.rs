@@ -17,6 +17,7 @@ mod golden;
 mod inference;
 mod known_differences;
 mod op_laws;
+mod public_names;
 mod round_trip;
 mod slices;
 mod soundness;

@@ -19,11 +19,11 @@ use snick_tensor::ElementType;
 /// A DirectML feature level, which describes what a device supports.
 ///
 /// ```
-/// use snick_directml::FeatureLevel;
+/// use snick::{FeatureLevel, UnknownLevel};
 ///
 /// let level: FeatureLevel = "3.0".parse()?;
 /// assert!(level.has_slice1() && level < FeatureLevel::V4_1);
-/// # Ok::<(), snick_directml::UnknownLevel>(())
+/// # Ok::<(), UnknownLevel>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FeatureLevel {

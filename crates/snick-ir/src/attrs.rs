@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use smallvec::SmallVec;
 use snick_shape::ShapeSpec;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::OpError;
 
@@ -14,7 +13,7 @@ use crate::OpError;
 /// parse on demand; other formats and [`crate::OpDef::attrs`] use the typed variants.
 ///
 /// ```
-/// use snick_ir::{AttrValue, Attrs};
+/// use snick::{AttrValue, Attrs};
 ///
 /// let attrs = Attrs::new().with("axis", -1).with("mode", "nearest");
 /// assert_eq!(attrs.get("axis"), Some(&AttrValue::Int(-1)));
@@ -32,7 +31,7 @@ pub enum AttrValue<'a> {
     /// A boolean.
     Bool(bool),
     /// Integers.
-    Ints(SmallVec<[i64; 4]>),
+    Ints(SmallVector<i64, 4>),
     /// Floating-point numbers.
     Floats(Vec<f64>),
     /// Strings.
@@ -45,7 +44,7 @@ impl AttrValue<'_> {
     /// An empty list. Always a list of integers, because the text form writes empty lists of all types the
     /// same way.
     fn empty_list() -> Self {
-        Self::Ints(SmallVec::new())
+        Self::Ints(SmallVector::new())
     }
 
     /// Converts borrowed text to owned text.
@@ -139,18 +138,18 @@ impl From<&[usize]> for AttrValue<'_> {
 /// returns the others, so that attributes unknown to an op are kept.
 ///
 /// ```
-/// use snick_ir::Attrs;
+/// use snick::Attrs;
 ///
 /// let attrs = Attrs::new().with("axis", -1).with("keep_dims", true);
 /// assert_eq!(attrs.int("axis")?, Some(-1));
 /// assert_eq!(attrs.bool("keep_dims")?, Some(true));
 /// assert_eq!(attrs.float("epsilon")?, None);
 /// assert!(attrs.bool("axis").is_err());
-/// # Ok::<(), snick_ir::OpError>(())
+/// # Ok::<(), snick::OpError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Attrs<'a> {
-    // Not a SmallVec, which is invariant in its item type: an `Attrs<'static>` could not be used as an
+    // Not a SmallVector, which is invariant in its item type: an `Attrs<'static>` could not be used as an
     // `Attrs<'a>`.
     items: Vec<(Cow<'a, str>, AttrValue<'a>)>,
     read: ReadMarks,
@@ -309,10 +308,10 @@ impl<'a> Attrs<'a> {
     }
 
     /// Integers, in XML separated by commas; `""` is the empty list.
-    pub fn ints(&self, name: &'static str) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
+    pub fn ints(&self, name: &'static str) -> Result<Option<SmallVector<i64, 4>>, OpError> {
         self.parsed(name, "integers separated by commas", |value| match value {
             AttrValue::Ints(v) => Some(v.clone()),
-            AttrValue::Int(v) => Some(SmallVec::from_slice(&[*v])),
+            AttrValue::Int(v) => Some(SmallVector::from_slice(&[*v])),
             AttrValue::Text(t) => list(t).map(whole_number).collect(),
             _ => None,
         })
@@ -331,7 +330,7 @@ impl<'a> Attrs<'a> {
     }
 
     /// Non-negative integers, such as strides, dilations or sizes.
-    pub fn sizes(&self, name: &'static str) -> Result<Option<SmallVec<[usize; 4]>>, OpError> {
+    pub fn sizes(&self, name: &'static str) -> Result<Option<SmallVector<usize, 4>>, OpError> {
         let Some(ints) = self.ints(name)? else { return Ok(None) };
         let sizes = ints.iter().map(|&v| usize::try_from(v).ok()).collect::<Option<_>>();
         sizes.map(Some).ok_or_else(|| self.bad(name, "non-negative integers"))

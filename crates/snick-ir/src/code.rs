@@ -11,7 +11,7 @@ macro_rules! codes {
         /// reused. Codes below S048 and from S060 on are findings about a model; see `snick explain`.
         ///
         /// ```
-        /// use snick_ir::{Code, OpError, Severity};
+        /// use snick::{Code, OpError, Severity};
         ///
         /// let code = Code::from(&OpError::Cycle);
         /// assert_eq!((code, code.text(), code.name()), (Code::Cycle, "S013", "cycle"));

@@ -9,12 +9,12 @@ use crate::{InputOrigin, Loc, Located, OpError};
 /// How bad a finding is.
 ///
 /// ```
-/// use snick_ir::{Diagnostic, Severity};
+/// use snick::{Diagnostic, Severity};
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
 /// #             %y = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  %sum = Add-1(%x, %y)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// let found: Vec<Diagnostic> = snick_ir::infer(&mut graph).into_iter().map(Diagnostic::from).collect();
+/// let mut graph = snick::text::parse(text, None)?;
+/// let found: Vec<Diagnostic> = snick::infer(&mut graph).into_iter().map(Diagnostic::from).collect();
 /// assert_eq!(found[0].severity, Severity::Error);
 /// assert_eq!(found.iter().filter(|finding| finding.severity >= Severity::Warning).count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,13 +37,13 @@ pub enum Severity {
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
 ///             %y = Parameter-1 {element_type: f32, shape: \"4\"}\n  %sum = Add-1(%x, %y)\n  \
 ///             %r = Result-1(%sum)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// let error = snick_ir::Diagnostic::from(&snick_ir::infer(&mut graph)[0]);
+/// let mut graph = snick::text::parse(text, None)?;
+/// let error = snick::Diagnostic::from(&snick::infer(&mut graph)[0]);
 /// assert_eq!((error.code, error.layer.as_str(), error.loc.line), ("S020", "sum", 5));
 /// assert_eq!(error.message, "cannot broadcast [2,3] with [4]");
 /// assert_eq!(error.origins[0].to_string(), "f32[2,3] of `x` (Parameter, 3:3)");
 /// assert_eq!((error.origins[1].layer.as_str(), error.origins[1].loc.line), ("y", 4));
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -119,7 +119,7 @@ impl Diagnostic {
     /// would then repeat the message.
     ///
     /// ```
-    /// use snick_ir::{Diagnostic, Located, OpError};
+    /// use snick::{Diagnostic, Located, OpError};
     ///
     /// let error = OpError::contradicts_fact("output 0", "f32[2]", "f32[3]");
     /// let diagnostic = Diagnostic::from(Located::of_model("m.xml", "m", error));

@@ -16,7 +16,7 @@ pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 /// error in a [`Located`].
 ///
 /// ```
-/// use snick_ir::OpError;
+/// use snick::OpError;
 ///
 /// let error = OpError::out_of_range("by", -1, "0 or more");
 /// assert_eq!(error.to_string(), "by = -1 is out of range, expected 0 or more");
@@ -215,7 +215,7 @@ impl OpError {
     /// Whether the error says that a value, here or in a body, contradicts inference.
     ///
     /// ```
-    /// use snick_ir::OpError;
+    /// use snick::OpError;
     ///
     /// let error = OpError::contradicts_fact("output 0", "f32[2]", "f32[3]");
     /// assert!(error.is_contradiction() && error.to_string() == "output 0 is f32[2], expected f32[3]");
@@ -325,8 +325,8 @@ impl OpError {
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
 /// #             %y = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  %sum = Add-1(%x, %y)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// let error = snick_ir::infer(&mut graph).remove(0);
+/// let mut graph = snick::text::parse(text, None)?;
+/// let error = snick::infer(&mut graph).remove(0);
 /// assert_eq!((error.layer.as_str(), error.op.as_str(), error.loc.line), ("sum", "Add", 5));
 /// assert!(error.to_string().contains("layer `sum` (Add): cannot broadcast [2,3] with [2,4]"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr, Symbols};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, SmallVectorIntoIter, Tensor};
 
 use crate::FloatBounds;
 
@@ -16,9 +15,7 @@ pub const MAX_ELEMENTS: usize = 256;
 /// The facts of a node's outputs, by port.
 ///
 /// ```
-/// use snick_ir::{Fact, Facts};
-/// use snick_shape::Shape;
-/// use snick_tensor::ElementType;
+/// use snick::{ElementType, Fact, Facts, Shape};
 ///
 /// // An op with two outputs: values and their indices.
 /// let mut facts = Facts::from(Fact::new(ElementType::F32, Shape::from([2, 3])));
@@ -27,7 +24,7 @@ pub const MAX_ELEMENTS: usize = 256;
 /// assert_eq!(facts[1].element_type(), ElementType::I64);
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Facts(SmallVec<[Fact; 1]>);
+pub struct Facts(SmallVector<Fact, 1>);
 
 impl Facts {
     /// No facts.
@@ -81,7 +78,7 @@ impl FromIterator<Fact> for Facts {
 
 impl IntoIterator for Facts {
     type Item = Fact;
-    type IntoIter = smallvec::IntoIter<[Fact; 1]>;
+    type IntoIter = SmallVectorIntoIter<Fact, 1>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -100,15 +97,13 @@ impl<'f> IntoIterator for &'f Facts {
 /// Element type, shape and known elements of a value. Facts are sound: possibly imprecise, but never wrong.
 ///
 /// ```
-/// use snick_ir::Fact;
-/// use snick_shape::Shape;
-/// use snick_tensor::{ElementType, Tensor};
+/// use snick::{ElementType, Fact, Shape, Tensor};
 ///
 /// let image = Fact::new(ElementType::U8, Shape::from([480, 640, 3]));
 /// assert_eq!((image.element_type(), image.shape().rank()), (ElementType::U8, Some(3)));
 /// let axes = Fact::constant(Tensor::from_slice(&[0i64, 2], &[2])?.into());
 /// assert_eq!(axes.ints().as_deref(), Some(&[0, 2][..]));
-/// # Ok::<(), snick_tensor::TensorError>(())
+/// # Ok::<(), snick::TensorError>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fact {
@@ -123,9 +118,7 @@ pub struct Fact {
 /// Elements of a value that are known before the graph runs.
 ///
 /// ```
-/// use snick_ir::{Fact, Known};
-/// use snick_shape::{Shape, SymExpr};
-/// use snick_tensor::ElementType;
+/// use snick::{ElementType, Fact, Known, Shape, SymExpr};
 ///
 /// // The shape [2, 3] as a vector.
 /// let sizes = Fact::new(ElementType::I64, Shape::from([2]));
@@ -205,10 +198,10 @@ impl Fact {
     }
 
     /// The elements as integers, if all of them are known numbers.
-    pub fn ints(&self) -> Option<SmallVec<[i64; 4]>> {
+    pub fn ints(&self) -> Option<SmallVector<i64, 4>> {
         match self.known.as_ref()? {
             Known::Elements(elements) => elements.iter().map(SymExpr::as_const).collect(),
-            Known::Tensor(tensor) => Some(SmallVec::from_slice(&integers(tensor)?)),
+            Known::Tensor(tensor) => Some(SmallVector::from_slice(&integers(tensor)?)),
             Known::Reals(_) => None,
         }
     }

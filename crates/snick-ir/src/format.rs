@@ -14,7 +14,7 @@ macro_rules! formats {
         ///
         /// ```
         /// use std::path::Path;
-        /// use snick_ir::Format;
+        /// use snick::Format;
         ///
         /// assert_eq!(Format::to_write(Path::new("model.ONNX")), Some(Format::Onnx));
         /// assert_eq!(Format::to_write(Path::new("model.graph.json")), Some(Format::ModelExplorer));
@@ -97,7 +97,7 @@ impl Format {
     ///
     /// ```
     /// use std::path::{Path, PathBuf};
-    /// use snick_ir::Format;
+    /// use snick::Format;
     ///
     /// let weights = Format::Text.weights_of(Path::new("absent.snick"));
     /// assert_eq!(weights, Some(PathBuf::from("absent.bin")));
@@ -114,7 +114,7 @@ impl Format {
     ///
     /// ```
     /// use std::path::Path;
-    /// use snick_ir::Format;
+    /// use snick::Format;
     ///
     /// assert!(Format::OpenVino.beside(Path::new("no/such/net.bin")).is_empty());
     /// ```
@@ -133,7 +133,7 @@ impl Format {
     ///
     /// ```
     /// use std::path::Path;
-    /// use snick_ir::Format;
+    /// use snick::Format;
     ///
     /// let files: Vec<_> = Format::Text.weights_files(Path::new("net.snick")).collect();
     /// assert_eq!(files, ["net.snick.bin", "net.bin"].map(Path::new));

@@ -7,13 +7,13 @@ mod edit;
 mod execution;
 mod node;
 
+use snick_tensor::SmallVector;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::stable_graph::{EdgeReference, NodeIndex, StableDiGraph};
 use petgraph::visit::{EdgeFiltered, EdgeRef, IntoEdgeReferences};
-use smallvec::SmallVec;
 use snick_shape::Symbols;
 
 use crate::{Fact, Info, Op, OpError, OpTraits};
@@ -43,8 +43,8 @@ impl Wire {
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// for id in graph.order()? {
 ///     println!("{}", graph.node(id).name());
 /// }
@@ -81,7 +81,7 @@ impl From<&Graph> for Arc<Graph> {
 const MAX_PORTS: u32 = 1 << 24;
 
 /// Inputs of a node by port; `None` if not connected.
-pub type Inputs = SmallVec<[Option<Value>; 5]>;
+pub type Inputs = SmallVector<Option<Value>, 5>;
 
 impl Graph {
     /// An empty graph.
@@ -337,8 +337,8 @@ impl Graph {
 
     /// The readers of a value as (node, input port), sorted. Takes time proportional to the number of readers
     /// of all outputs of the node.
-    pub fn uses(&self, value: Value) -> SmallVec<[(NodeId, u32); 4]> {
-        let mut uses: SmallVec<[(NodeId, u32); 4]> = self
+    pub fn uses(&self, value: Value) -> SmallVector<(NodeId, u32), 4> {
+        let mut uses: SmallVector<(NodeId, u32), 4> = self
             .read_by(value.node)
             .filter(|e| e.weight().from == value.port)
             .map(|e| (self.id_of(e.target()), e.weight().to))
@@ -367,7 +367,7 @@ impl Graph {
         &mut self,
         node: NodeId,
         values: &[Option<Value>],
-    ) -> SmallVec<[(NodeId, NodeId); 8]> {
+    ) -> SmallVector<(NodeId, NodeId), 8> {
         for (port, &new) in (0..).zip(values) {
             let Some(new) = new.filter(|&new| self.output(new).is_some()) else { continue };
             let names = self.output_mut(Value { node, port }).map(|out| std::mem::take(&mut out.names));
@@ -384,13 +384,13 @@ impl Graph {
         &mut self,
         node: NodeId,
         new: impl Fn(u32) -> Option<Value>,
-    ) -> SmallVec<[(NodeId, NodeId); 8]> {
+    ) -> SmallVector<(NodeId, NodeId), 8> {
         let moved = self.read_by(node).filter_map(|edge| {
             let wire = *edge.weight();
             let value = new(wire.from).filter(|value| self.contains(value.node))?;
             Some((wire.from, edge.id(), edge.target(), Wire { from: value.port, to: wire.to }, value.node))
         });
-        let mut moved: SmallVec<[_; 8]> = moved.collect();
+        let mut moved: SmallVector<_, 8> = moved.collect();
         moved.sort_by_key(|&(port, ..)| port);
         for &(_, edge, reader, wire, value) in &moved {
             self.nodes[edge] = Wire::DETACHED;

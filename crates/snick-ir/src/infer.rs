@@ -10,9 +10,8 @@ mod shared_sizes;
 mod variables;
 mod walk;
 
-use smallvec::SmallVec;
 use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, Symbols};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use crate::fact::MAX_ELEMENTS;
 use crate::{Declared, Fact, OpError, Output};
@@ -32,8 +31,7 @@ fn saturating_product(dims: &[usize]) -> usize {
 /// The context in which an op infers its outputs: the facts of its inputs and the symbols of the graph.
 ///
 /// ```
-/// use snick_ir::{Fact, Facts, Infer, OpError};
-/// use snick_shape::Shape;
+/// use snick::{Fact, Facts, Infer, OpError, Shape};
 ///
 /// /// Doubles the last axis of its input, whatever its size.
 /// fn infer(cx: &mut Infer<'_>) -> Result<Facts, OpError> {
@@ -158,7 +156,7 @@ impl<'a> Infer<'a> {
 
     /// A shape of this rank with unknown dims.
     pub fn unknown_dims(&mut self, rank: usize) -> Shape {
-        Shape::ranked((0..rank).map(|_| self.unknown(Interval::DIM)).collect::<SmallVec<[SymExpr; 4]>>())
+        Shape::ranked((0..rank).map(|_| self.unknown(Interval::DIM)).collect::<SmallVector<SymExpr, 4>>())
     }
 
     /// The common element type of some inputs, ignoring `Dynamic`. Reports differences; the first type wins.
@@ -257,8 +255,8 @@ pub(crate) fn axes_of(rank: usize) -> String {
 }
 
 /// Applies [`normalize_axis`] to a list; duplicates are an error.
-pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
-    let mut seen: SmallVec<[usize; 4]> = SmallVec::new();
+pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
+    let mut seen: SmallVector<usize, 4> = SmallVector::new();
     for &axis in axes {
         let at = normalize_axis(axis, rank)?;
         if seen.contains(&at) {
@@ -270,7 +268,7 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
 }
 
 /// Applies [`normalize_axis`] to a list that may have duplicates.
-pub fn normalize_each_axis(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+pub fn normalize_each_axis(axes: &[i64], rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
     axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
 }
 

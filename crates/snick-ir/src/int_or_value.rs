@@ -13,8 +13,7 @@ use crate::{GraphBuilder, OpError, Value};
 /// in order, or an [`IndexEntry`](crate::ops::slice::index_inputs::IndexEntry) of an index input.
 ///
 /// ```
-/// use snick_ir::{GraphBuilder, IntOrValue};
-/// use snick_tensor::ElementType;
+/// use snick::{ElementType, GraphBuilder, IntOrValue};
 ///
 /// let mut b = GraphBuilder::new("sizes");
 /// let x = b.parameter("x", ElementType::F32, "N,3")?;
@@ -23,7 +22,7 @@ use crate::{GraphBuilder, OpError, Value};
 /// assert_eq!(rows.as_int(), None);
 /// // Inference knows that a size is not negative.
 /// assert_eq!(rows.max(&mut b, IntOrValue::Int(0))?, rows);
-/// # Ok::<(), snick_ir::OpError>(())
+/// # Ok::<(), snick::OpError>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum IntOrValue<V = Value> {

@@ -65,7 +65,7 @@ pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};
 pub use format::{Format, IR_VERSIONS};
-pub use graph::{Declared, Details, Graph, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
+pub use graph::{Declared, Details, Graph, Inputs, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
 pub use infer::{
     Condition, Conditions, Dependencies, EmptyAxes, GIVEN_UP, Infer, IntegerRole, NO_EXPRESSION,
     NO_RULE_FOR_RANK, Part, ValuePart, conditions, infer, infer_with, normalize_axes, normalize_axis,
@@ -80,5 +80,7 @@ pub use op::{
     exactly, leading,
 };
 pub use origin::InputOrigin;
+#[cfg(feature = "tokenizers")]
+pub use snick_text::TextError;
 pub use verify::verify;
 pub use weights_file::WeightsFile;

@@ -12,7 +12,7 @@ use crate::Graph;
 ///
 /// ```
 /// use std::time::Duration;
-/// use snick_ir::Limits;
+/// use snick::Limits;
 ///
 /// let limits = Limits::new().layers(100_000).rank(16).time(Duration::from_secs(30));
 /// assert_eq!((limits.layers, limits.rank, limits.fuel), (Some(100_000), Some(16), None));
@@ -98,7 +98,7 @@ impl Limits {
 /// ```
 /// use std::ops::ControlFlow;
 ///
-/// use snick_ir::Watch;
+/// use snick::Watch;
 ///
 /// let watch = Watch::new().progress(|progress| {
 ///     println!("{} of {}: {}", progress.done, progress.layers, progress.layer);
@@ -127,7 +127,7 @@ type ProgressFn = dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync;
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use snick_ir::Watch;
+/// use snick::Watch;
 ///
 /// let watch = Watch::new().progress(|progress| match progress.done {
 ///     0..2 => ControlFlow::Continue(()),

@@ -4,8 +4,8 @@
 //! A rule is a function of about 12 lines, or a closure ([`Rule::new`]):
 //!
 //! ```
-//! use snick_ir::rewrite::{self, DriverOptions, Patch, RewriteResult, Rule};
-//! use snick_ir::OpError;
+//! use snick::rewrite::{self, DriverOptions};
+//! use snick::{OpError, Patch, RewriteResult, Rule};
 //!
 //! /// `-(-x)` is `x`.
 //! const TWICE: Rule = Rule::exact("negative-of-negative", apply);
@@ -23,11 +23,11 @@
 //!
 //! let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
 //!             %a = Negative-1(%x)\n  %b = Negative-1(%a)\n  %y = Result-1(%b)\n}\n";
-//! let mut graph = snick_ir::text::parse(text, None)?;
-//! snick_ir::infer(&mut graph);
+//! let mut graph = snick::text::parse(text, None)?;
+//! snick::infer(&mut graph);
 //! let trace = rewrite::apply(&mut graph, &[TWICE], DriverOptions::default());
 //! assert_eq!((trace.applied.len(), graph.len()), (1, 2));
-//! # Ok::<(), snick_ir::text::ParseError>(())
+//! # Ok::<(), snick::text::ParseError>(())
 //! ```
 //!
 //! A replacement is committed only if its inferred facts refine the facts of the replaced outputs. Rules
@@ -47,8 +47,8 @@ mod trace;
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-use smallvec::SmallVec;
 use snick_shape::{Origin, SymExpr};
+use snick_tensor::SmallVector;
 
 use crate::builder::{DetachedNodes, NewNode};
 use crate::graph::Details;
@@ -64,7 +64,7 @@ pub use self::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace};
 /// The result of a rule.
 ///
 /// ```
-/// use snick_ir::rewrite::RewriteResult;
+/// use snick::RewriteResult;
 ///
 /// let declined = RewriteResult::declined(format!("{} groups", 3));
 /// assert_eq!(declined, RewriteResult::Declined("3 groups".into()));
@@ -102,8 +102,7 @@ impl RewriteResult {
 /// nodes and facts stay valid while nodes are added.
 ///
 /// ```
-/// use snick_ir::rewrite::{Patch, RewriteResult};
-/// use snick_ir::OpError;
+/// use snick::{OpError, Patch, RewriteResult};
 ///
 /// /// `x * x + y` for `x^2 + y`, if nothing else reads the square.
 /// fn square(patch: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
@@ -287,7 +286,7 @@ impl<'g> Patch<'g> {
     }
 
     /// All inputs of the node that computes `value`.
-    pub fn inputs_of(&self, value: Value) -> Result<SmallVec<[Value; 5]>, OpError> {
+    pub fn inputs_of(&self, value: Value) -> Result<SmallVector<Value, 5>, OpError> {
         if let Some(new) = self.new_node(value) {
             return Ok(new.inputs.iter().copied().collect());
         }
@@ -327,8 +326,8 @@ impl<'g> Patch<'g> {
     }
 
     /// The dims of a value; `None` for a dynamic rank.
-    pub fn dims(&self, value: Value) -> Result<Option<SmallVec<[SymExpr; 4]>>, OpError> {
-        Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
+    pub fn dims(&self, value: Value) -> Result<Option<SmallVector<SymExpr, 4>>, OpError> {
+        Ok(self.fact(value)?.shape.dims().map(SmallVector::from))
     }
 
     /// Removes the new nodes, so that the next rule starts without them.
@@ -349,7 +348,7 @@ struct Replacement {
     /// The new values of the outputs, by port.
     values: Vec<Option<Value>>,
     /// The new nodes.
-    added: SmallVec<[NodeId; 8]>,
+    added: SmallVector<NodeId, 8>,
 }
 
 impl Replacement {
@@ -394,7 +393,7 @@ impl Replacement {
 /// The changes of a replacement.
 struct Committed {
     /// The added nodes.
-    added: SmallVec<[NodeId; 8]>,
+    added: SmallVector<NodeId, 8>,
     /// The redirected readers, each with the node that it now reads.
-    moved: SmallVec<[(NodeId, NodeId); 8]>,
+    moved: SmallVector<(NodeId, NodeId), 8>,
 }

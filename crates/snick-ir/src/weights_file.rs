@@ -16,15 +16,14 @@ const ALIGNMENT: usize = 64;
 /// empty file, not even empty constants.
 ///
 /// ```
-/// use snick_ir::WeightsFile;
-/// use snick_tensor::Tensor;
+/// use snick::{Tensor, WeightsFile};
 ///
 /// let mut file = WeightsFile::new();
 /// let one = Tensor::from_vec(&[2], vec![1.0f32, 2.0])?;
 /// let other = Tensor::from_vec(&[2], vec![3.0f32, 4.0])?;
 /// assert_eq!([&one, &other, &one].map(|constant| file.place(constant)), [0..8, 64..72, 0..8]);
 /// assert_eq!(file.to_bytes().len(), 72);
-/// # Ok::<(), snick_tensor::TensorError>(())
+/// # Ok::<(), snick::TensorError>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct WeightsFile {

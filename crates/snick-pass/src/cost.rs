@@ -9,9 +9,9 @@ use crate::legalize::to_slice::is_slice_like;
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
-/// let cost = snick_pass::Cost::of(&graph);
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
+/// let cost = snick::Cost::of(&graph);
 /// assert_eq!((cost.layers, cost.slices, cost.bytes), (4, 0, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -12,7 +12,7 @@ use crate::check::Checker;
 /// Options for applying passes to a graph.
 ///
 /// ```
-/// use snick_pass::RewriteOptions;
+/// use snick::RewriteOptions;
 ///
 /// let options = RewriteOptions::new().check(true).seed(7).stop_after(10);
 /// # let _ = options;

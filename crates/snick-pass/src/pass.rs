@@ -13,8 +13,7 @@ use crate::context::{PassContext, PassOutcome};
 /// A named pass. Cloning a pass that is a constant is cheap.
 ///
 /// ```
-/// use snick_ir::rewrite::{RewriteResult, Rule};
-/// use snick_pass::Pass;
+/// use snick::{Pass, RewriteResult, Rule};
 ///
 /// let most = 8;
 /// let rule = Rule::new("small-only", move |patch| match patch.node().outputs().len() > most {
@@ -85,8 +84,7 @@ impl Pass {
     /// [unchecked](crate::Report::unchecked).
     ///
     /// ```
-    /// use snick_pass::{Pass, PassContext, RewriteOptions, apply};
-    /// use snick_ir::Graph;
+    /// use snick::{Graph, Pass, PassContext, RewriteOptions};
     ///
     /// let drop_relu = Pass::graph("drop-relu", |graph: &mut Graph, cx: &mut PassContext| {
     ///     for id in graph.order()? {
@@ -100,12 +98,12 @@ impl Pass {
     /// });
     /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
     ///             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// snick_ir::infer(&mut graph);
-    /// let report = apply(&mut graph, &[drop_relu], &RewriteOptions::new().check(true));
-    /// assert_eq!((report.applied.len(), report.check_failures.len(), graph.len()), (0, 1, 3));
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let report = model.apply(&[drop_relu], &RewriteOptions::new().check(true))?;
+    /// assert_eq!((report.applied.len(), report.check_failures.len(), model.graph().len()), (0, 1, 3));
     /// assert!(!report.is_ok());
-    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// # Ok::<(), snick::Error>(())
     /// ```
     pub fn graph<R: PassOutcome>(
         name: impl Into<Cow<'static, str>>,

@@ -21,7 +21,7 @@ macro_rules! canonical_form {
         /// to a fixed point.
         ///
         /// ```
-        /// let names: Vec<&str> = snick_pass::PASSES.iter().map(|pass| pass.name()).collect();
+        /// let names: Vec<&str> = snick::PASSES.iter().map(|pass| pass.name()).collect();
         /// assert!(names.contains(&"merge-slices"));
         /// ```
         pub const PASSES: &[Pass] = &[
@@ -64,7 +64,7 @@ const MAX_ROUNDS: usize = 8;
 /// The error if no pass has the requested name.
 ///
 /// ```
-/// let error = snick_pass::Pass::by_name("merge-slizes").unwrap_err();
+/// let error = snick::Pass::by_name("merge-slizes").unwrap_err();
 /// assert_eq!(error.to_string(), "no pass named `merge-slizes`; did you mean `merge-slices`?");
 /// ```
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
@@ -84,9 +84,9 @@ impl Pass {
     /// The pass with this name: one of [`PASSES`], a pass that converts states, or a decomposition.
     ///
     /// ```
-    /// assert_eq!(snick_pass::Pass::by_name("merge-slices")?.name(), "merge-slices");
-    /// assert!(snick_pass::Pass::by_name("merge-slizes").is_err());
-    /// # Ok::<(), snick_pass::UnknownPass>(())
+    /// assert_eq!(snick::Pass::by_name("merge-slices")?.name(), "merge-slices");
+    /// assert!(snick::Pass::by_name("merge-slizes").is_err());
+    /// # Ok::<(), snick::UnknownPass>(())
     /// ```
     ///
     /// # Errors
@@ -104,7 +104,8 @@ impl Pass {
 /// remains, except in the layers listed in [`Report::missed`], and no rule matches any more.
 ///
 /// ```
-/// use snick_pass::{RewriteOptions, canonicalise};
+/// use snick::RewriteOptions;
+/// use snick_pass::canonicalise;
 ///
 /// let text = r#"snick 1
 /// graph "g" {
@@ -114,11 +115,11 @@ impl Pass {
 ///   %y = Result-1(%b)
 /// }
 /// "#;
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// snick_ir::infer(&mut graph);
+/// let mut graph = snick::text::parse(text, None)?;
+/// snick::infer(&mut graph);
 /// let report = canonicalise(&mut graph, &RewriteOptions::new().check(true));
 /// assert_eq!((report.slice_after, report.checked), (1, 1));
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 ///
 /// The rules of [`RewriteOptions::rules`] take part. If one of them replaces an unknown layer, the graph is
@@ -148,8 +149,8 @@ pub fn lower_slices(graph: &mut Graph) -> Report {
 /// ```
 /// use std::collections::HashSet;
 ///
-/// use snick_ir::rewrite::{RewriteResult, Rule};
-/// use snick_pass::{Pass, RewriteOptions, apply};
+/// use snick::{Pass, RewriteOptions, RewriteResult, Rule};
+/// use snick_pass::apply;
 ///
 /// let dropped = HashSet::from(["a".to_string()]);
 /// let rule = Rule::new("drop-named", move |patch| match dropped.contains(patch.node().name()) {
@@ -158,12 +159,12 @@ pub fn lower_slices(graph: &mut Graph) -> Report {
 /// });
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
 /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// # let mut graph = snick_ir::text::parse(text, None)?;
-/// # snick_ir::infer(&mut graph);
+/// # let mut graph = snick::text::parse(text, None)?;
+/// # snick::infer(&mut graph);
 /// let report = apply(&mut graph, &[Pass::new("mine", [rule])], &RewriteOptions::new().check(true));
 /// // ReLU is not the identity: the check finds a difference, and the layer stays.
 /// assert_eq!((report.applied.len(), report.check_failures.len()), (0, 1));
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Report {
     let mut manager = PassManager::new(graph, options);

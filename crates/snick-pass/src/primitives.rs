@@ -12,11 +12,11 @@ use crate::is_slice_like;
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  %axis = Const-1 i64[] <0>\n  \
 /// #     %half = Split-1(%x, %axis) {num_splits: 2} : (_, _)\n  %y = Result-1(%half)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// snick_ir::infer(&mut graph);
+/// let mut graph = snick::text::parse(text, None)?;
+/// snick::infer(&mut graph);
 /// assert!(snick_pass::lower_slices(&mut graph).errors.is_empty());
 /// assert_eq!(snick_pass::primitives_by_layer(&graph)["half"].len(), 1);
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 pub fn primitives_by_layer(lowered: &Graph) -> HashMap<&str, Vec<NodeId>> {
     let mut found: HashMap<&str, Vec<NodeId>> = HashMap::new();
@@ -36,13 +36,13 @@ pub fn primitives_by_layer(lowered: &Graph) -> HashMap<&str, Vec<NodeId>> {
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  %axis = Const-1 i64[] <0>\n  \
 /// #     %all = Split-1(%x, %axis) {num_splits: 1}\n  %y = Result-1(%all)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// snick_ir::infer(&mut graph);
+/// let mut graph = snick::text::parse(text, None)?;
+/// snick::infer(&mut graph);
 /// let mut lowered = graph.clone();
 /// assert!(snick_pass::lower_slices(&mut lowered).errors.is_empty());
 /// let split = graph.find("all").unwrap();
 /// assert_eq!(snick_pass::absent_primitive(&graph, split, &lowered), "removed: selects everything");
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 pub fn absent_primitive(graph: &Graph, id: NodeId, lowered: &Graph) -> &'static str {
     let node = graph.node(id);

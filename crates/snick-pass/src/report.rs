@@ -9,13 +9,13 @@ use crate::legalize::to_slice::{self, is_slice_like};
 /// The result of [`apply`](crate::apply) or [`canonicalise`](crate::canonicalise).
 ///
 /// ```
-/// use snick_pass::RewriteOptions;
+/// use snick::RewriteOptions;
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
-/// let report = snick_pass::canonicalise(&mut graph, &RewriteOptions::default());
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let report = model.canonicalise_with(&RewriteOptions::default());
 /// for applied in &report.applied {
 ///     println!("{} replaced {}", applied.rule, applied.layer);
 /// }
@@ -61,21 +61,20 @@ impl Report {
     /// Whether no rule failed and, with checks, every replacement was compared and its results are equal.
     ///
     /// ```
-    /// use snick_ir::rewrite::{RewriteResult, Rule};
-    /// use snick_pass::{Pass, RewriteOptions, apply};
+    /// use snick::{Pass, RewriteOptions, RewriteResult, Rule};
     ///
     /// // `Fancy` cannot be executed, so the replacement is made but cannot be checked.
     /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
     ///             %a = Fancy-x(%x) : f32[4]\n  %y = Result-1(%a)\n}\n";
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// snick_ir::infer(&mut graph);
+    /// let mut model = snick::parse(text)?;
+    /// model.infer();
     /// let lower = Rule::new("lower-fancy", |patch| match patch.node().op().type_name() {
     ///     "Fancy" => Ok(RewriteResult::one(patch.input(0)?)),
     ///     _ => Ok(RewriteResult::NoMatch),
     /// });
-    /// let report = apply(&mut graph, &[Pass::new("mine", [lower])], &RewriteOptions::new().check(true));
+    /// let report = model.apply(&[Pass::new("mine", [lower])], &RewriteOptions::new().check(true))?;
     /// assert_eq!((report.applied.len(), report.unchecked, report.is_ok()), (1, 1, false));
-    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// # Ok::<(), snick::Error>(())
     /// ```
     pub fn is_ok(&self) -> bool {
         self.errors.is_empty() && self.check_failures.is_empty() && self.unchecked == 0
@@ -84,14 +83,14 @@ impl Report {
     /// The statistics of each rule and pass, in the order in which they were first tried.
     ///
     /// ```
-    /// use snick_pass::{RewriteOptions, canonicalise};
+    /// use snick::RewriteOptions;
     ///
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"10\"}\n  \
     /// #             %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}\n  \
     /// #             %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}\n  %y = Result-1(%b)\n}\n";
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// assert!(snick_ir::infer(&mut graph).is_empty());
-    /// let report = canonicalise(&mut graph, &RewriteOptions::new().timed(true));
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let report = model.canonicalise_with(&RewriteOptions::new().timed(true));
     /// for work in report.by_rule() {
     ///     println!("{}: {} of {} in {:?}", work.rule, work.applied, work.tried, work.time);
     /// }

@@ -1,10 +1,10 @@
 //! The selection of a `slice` primitive, for rules that move slices.
 
-use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
+use snick_tensor::SmallVector;
 
 /// The slice of a single axis, static or dynamic.
 pub(crate) trait AnySlice: Copy + PartialEq + Into<DynAxisSlice> {
@@ -22,13 +22,13 @@ impl AnySlice for DynAxisSlice {}
 /// by default.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Selection<C = AxisSlice> {
-    axes: SmallVec<[(usize, C); 2]>,
+    axes: SmallVector<(usize, C), 2>,
 }
 
 /// The selection of all elements.
 impl<C> Default for Selection<C> {
     fn default() -> Self {
-        Self { axes: SmallVec::new() }
+        Self { axes: SmallVector::new() }
     }
 }
 
@@ -68,7 +68,7 @@ impl<C: AnySlice> Selection<C> {
     }
 
     /// A separate function, so that it is compiled once and not for each iterator type.
-    fn sorted(mut axes: SmallVec<[(usize, C); 2]>) -> Self {
+    fn sorted(mut axes: SmallVector<(usize, C), 2>) -> Self {
         axes.sort_by_key(|&(axis, _)| axis);
         Self { axes }
     }

@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use smallvec::SmallVec;
 use snick_directml::{FeatureLevel, element_type};
 use snick_ir::ops::movement::identity::Identity;
 use snick_ir::ops::slice::primitive::Slice;
@@ -14,7 +13,7 @@ use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::ops::source::result::GraphResult;
 use snick_ir::{Attrs, Declared, Graph, Loc, Located, Monitor, Node, Op, OpError, Output, Value};
 use snick_shape::{AxisSlice, DimSpec, Interval, ShapeSpec};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use crate::json::{Json, Object};
 use crate::{Read, ReadError};
@@ -338,7 +337,7 @@ impl DescriptionBuilder {
             }
         };
         self.name(value, name);
-        let dims: Option<SmallVec<[i64; 4]>> =
+        let dims: Option<SmallVector<i64, 4>> =
             operator.output.sizes.iter().map(|&size| (size >= 0).then_some(size)).collect();
         let declared = Declared { element_type: operator.output.element_type, dims };
         self.graph.declare(value, declared);

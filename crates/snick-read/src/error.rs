@@ -8,8 +8,10 @@ use snick_ir::{Format, Loc, Located, Stopped};
 /// [`Read::errors`](crate::Read::errors) instead.
 ///
 /// ```
-/// let error = snick_read::read_text("snick 2", None, "new.snick").unwrap_err();
-/// assert!(error.to_string().starts_with("new.snick:1:"), "{error}");
+/// use snick::{Error, ReadError};
+///
+/// let error = snick::parse("snick 2").unwrap_err();
+/// assert!(matches!(error, Error::Read(ReadError::Text { .. })), "{error}");
 /// ```
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]

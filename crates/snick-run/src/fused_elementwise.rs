@@ -3,10 +3,9 @@
 //! layer) is part of the same step, so that each block of its output is processed while it is still in the
 //! cache.
 
-use smallvec::SmallVec;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
-use snick_tensor::Tensor;
 use snick_tensor::kernels::{FusedElementwise, Stage};
+use snick_tensor::{SmallVector, Tensor};
 
 use crate::facts::with_inputs;
 
@@ -58,8 +57,8 @@ pub(crate) fn evaluate(
     let Some(others) = operands.len().checked_sub(read) else {
         return Err(graph.located(node, OpError::NotConnected { port: 0 }));
     };
-    let inputs: SmallVec<[Tensor; 2]> = operands.drain(others..).collect();
-    let stages: SmallVec<[Stage<&Tensor>; 4]> =
+    let inputs: SmallVector<Tensor, 2> = operands.drain(others..).collect();
+    let stages: SmallVector<Stage<&Tensor>, 4> =
         layers.iter().map(|layer| layer.stage.map(|operand| &operands[operand])).collect();
     let value = match product {
         Some(product) => {

@@ -1,17 +1,16 @@
 //! Computes the start, length and step of a slice at run time. Intermediate results are plain integers
 //! instead of tensors.
 
-use smallvec::SmallVec;
 use snick_ir::OpError;
 use snick_ir::ops::slice::primitive::Slice;
 use snick_shape::AxisSlice;
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 /// The operands of a slice, as terms over the inputs of its step.
 pub(crate) struct SliceNumbers {
     pub(crate) terms: Terms,
     /// The term of each operand.
-    pub(crate) operands: SmallVec<[TermId; 6]>,
+    pub(crate) operands: SmallVector<TermId, 6>,
 }
 
 /// The index of a term in [`Terms`].
@@ -59,8 +58,8 @@ impl Terms {
     }
 
     /// The value of each term. `inputs` are the inputs of the step, starting with `data`.
-    fn values(&self, data: &Tensor, inputs: &[Tensor]) -> Result<SmallVec<[i64; 24]>, OpError> {
-        let mut values: SmallVec<[i64; 24]> = SmallVec::with_capacity(self.0.len());
+    fn values(&self, data: &Tensor, inputs: &[Tensor]) -> Result<SmallVector<i64, 24>, OpError> {
+        let mut values: SmallVector<i64, 24> = SmallVector::with_capacity(self.0.len());
         for term in &self.0 {
             let of = |term: TermId| values[term.0];
             let value = match *term {
@@ -91,7 +90,7 @@ impl SliceNumbers {
     pub(crate) fn select(&self, slice: &Slice, inputs: &[Tensor]) -> Result<Tensor, OpError> {
         let data = inputs.first().ok_or(OpError::NotConnected { port: 0 })?;
         let values = self.terms.values(data, inputs)?;
-        let operands: SmallVec<[i64; 6]> = self.operands.iter().map(|term| values[term.0]).collect();
+        let operands: SmallVector<i64, 6> = self.operands.iter().map(|term| values[term.0]).collect();
         slice.select(data, &operands)
     }
 }

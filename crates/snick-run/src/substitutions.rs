@@ -27,9 +27,8 @@ use crate::session::Session;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use snick_ir::{GraphBuilder, infer};
+/// use snick::{infer, ElementType, GraphBuilder};
 /// use snick_run::{Session, Substitutions};
-/// use snick_tensor::ElementType;
 ///
 /// let b = GraphBuilder::new("g");
 /// let x = b.parameter("x", ElementType::F32, "N")?;

@@ -12,12 +12,12 @@ use snick_tensor::{ElementType, Tensor};
 ///
 /// ```
 /// use snick_run::Variables;
-/// use snick_tensor::Tensor;
+/// use snick::Tensor;
 ///
 /// let mut variables = Variables::default();
 /// variables.set("cache", Tensor::from_slice(&[1f32, 2.], &[2])?);
 /// assert_eq!(variables.get("cache").map(Tensor::dims), Some(&[2][..]));
-/// # Ok::<(), snick_tensor::TensorError>(())
+/// # Ok::<(), snick::TensorError>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Variables {

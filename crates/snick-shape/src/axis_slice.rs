@@ -11,7 +11,7 @@ use crate::integers::{Integers, WideIntegers};
 /// The reason why an axis cannot be sliced.
 ///
 /// ```
-/// # use snick_shape::{AxisSlice, SliceError};
+/// # use snick::{AxisSlice, SliceError};
 /// assert_eq!(AxisSlice::resolve(10, None, None, 0), Err(SliceError::ZeroStep));
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -34,13 +34,13 @@ pub enum SliceError {
 ///   equal if they select the same elements in the same order.
 ///
 /// ```
-/// use snick_shape::AxisSlice;
+/// use snick::AxisSlice;
 ///
 /// // `x[8:1:-3]` of an axis of 10 elements.
 /// let slice = AxisSlice::resolve(10, Some(8), Some(1), -3)?;
 /// assert_eq!(slice, AxisSlice { start: 8, len: 3, step: -3 });
 /// assert_eq!(slice.indices().collect::<Vec<_>>(), [8, 5, 2]);
-/// # Ok::<(), snick_shape::SliceError>(())
+/// # Ok::<(), snick::SliceError>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AxisSlice {
@@ -59,7 +59,7 @@ impl AxisSlice {
     /// The slice that selects the whole axis.
     ///
     /// ```
-    /// # use snick_shape::AxisSlice;
+    /// # use snick::AxisSlice;
     /// assert_eq!(AxisSlice::whole(3).indices().collect::<Vec<_>>(), [0, 1, 2]);
     /// ```
     pub const fn whole(dim: i64) -> Self {
@@ -78,10 +78,10 @@ impl AxisSlice {
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
     ///
     /// ```
-    /// # use snick_shape::AxisSlice;
+    /// # use snick::AxisSlice;
     /// assert_eq!(AxisSlice::resolve(10, Some(-3), None, 1)?, AxisSlice { start: 7, len: 3, step: 1 });
     /// assert_eq!(AxisSlice::resolve(10, Some(5), Some(2), 1)?, AxisSlice::EMPTY);
-    /// # Ok::<(), snick_shape::SliceError>(())
+    /// # Ok::<(), snick::SliceError>(())
     /// ```
     pub fn resolve(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Result<Self, SliceError> {
         let (start, len) = Self::clamp(dim, start, stop, step)?;
@@ -95,10 +95,10 @@ impl AxisSlice {
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
     ///
     /// ```
-    /// # use snick_shape::AxisSlice;
+    /// # use snick::AxisSlice;
     /// assert_eq!(AxisSlice::clamp(10, Some(99), None, 1)?, (10, 0));
     /// assert_eq!(AxisSlice::clamp(10, Some(99), None, -1)?, (9, 10));
-    /// # Ok::<(), snick_shape::SliceError>(())
+    /// # Ok::<(), snick::SliceError>(())
     /// ```
     pub fn clamp(
         dim: i64,
@@ -130,10 +130,10 @@ impl AxisSlice {
     /// Whether the slice selects every element of an axis of `dim` elements, in order.
     ///
     /// ```
-    /// # use snick_shape::AxisSlice;
+    /// # use snick::AxisSlice;
     /// assert!(AxisSlice::resolve(10, Some(-10), Some(99), 1)?.is_whole(10));
     /// assert!(!AxisSlice::resolve(10, None, None, -1)?.is_whole(10));
-    /// # Ok::<(), snick_shape::SliceError>(())
+    /// # Ok::<(), snick::SliceError>(())
     /// ```
     pub fn is_whole(&self, dim: i64) -> bool {
         *self == Self::whole(dim).normalised()
@@ -142,10 +142,10 @@ impl AxisSlice {
     /// The selected indices, in order.
     ///
     /// ```
-    /// # use snick_shape::AxisSlice;
+    /// # use snick::AxisSlice;
     /// let backward = AxisSlice::resolve(3, None, None, -1)?;
     /// assert_eq!(backward.indices().collect::<Vec<_>>(), [2, 1, 0]);
-    /// # Ok::<(), snick_shape::SliceError>(())
+    /// # Ok::<(), snick::SliceError>(())
     /// ```
     pub fn indices(&self) -> impl Iterator<Item = i64> + use<> {
         let Self { start, len, step } = *self;
@@ -155,10 +155,10 @@ impl AxisSlice {
     /// Composes two slices: applies this slice, then `inner` to its result.
     ///
     /// ```
-    /// # use snick_shape::AxisSlice;
+    /// # use snick::AxisSlice;
     /// let (even, tail) = (AxisSlice::resolve(10, None, None, 2)?, AxisSlice::resolve(5, Some(3), None, 1)?);
     /// assert_eq!(even.then(&tail), AxisSlice { start: 6, len: 2, step: 2 });
-    /// # Ok::<(), snick_shape::SliceError>(())
+    /// # Ok::<(), snick::SliceError>(())
     /// ```
     pub fn then(&self, inner: &Self) -> Self {
         let composed = Self {
@@ -184,7 +184,7 @@ pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i
 /// been added to negative bounds. `is_forward` tells whether the step is positive.
 ///
 /// ```
-/// use snick_shape::{WideIntegers, clamp_range};
+/// use snick_shape::{clamp_range, WideIntegers};
 ///
 /// assert_eq!(clamp_range(&mut WideIntegers, &10, [Some(8), Some(1)], &-3, false), Ok((8, 3)));
 /// ```

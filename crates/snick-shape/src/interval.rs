@@ -12,14 +12,14 @@ pub use text::IntervalError;
 /// to infinity, so a result contains every possible value and never wraps.
 ///
 /// ```
-/// use snick_shape::Interval;
+/// use snick::Interval;
 ///
 /// let batch: Interval = "1..8".parse()?;
 /// let pixels = batch.mul(Interval::exact(640)).add(Interval::exact(1));
 /// assert_eq!(pixels.to_string(), "641..5121");
 /// assert_eq!(Interval::DIM.to_string(), "?");
 /// assert_eq!(Interval::DIM.mul(batch), Interval::DIM); // unbounded stays unbounded
-/// # Ok::<(), snick_shape::IntervalError>(())
+/// # Ok::<(), snick::IntervalError>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Interval {
@@ -36,7 +36,7 @@ impl Interval {
     /// The interval of a single value.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert_eq!(Interval::exact(3).to_string(), "3");
     /// ```
     pub const fn exact(value: i64) -> Self {
@@ -46,7 +46,7 @@ impl Interval {
     /// The interval from `lo` to `hi`, inclusive; `None` if `lo > hi`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert_eq!(Interval::new(2, 4).unwrap().to_string(), "2..4");
     /// assert_eq!(Interval::new(4, 2), None);
     /// ```
@@ -62,7 +62,7 @@ impl Interval {
     /// The smallest value; `i64::MIN` if there is no lower bound.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert_eq!(Interval::new(2, 4).unwrap().lo(), 2);
     /// assert_eq!(Interval::ANY.lo(), i64::MIN);
     /// ```
@@ -73,7 +73,7 @@ impl Interval {
     /// The largest value; `i64::MAX` if there is no upper bound.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert_eq!(Interval::new(2, 4).unwrap().hi(), 4);
     /// assert_eq!(Interval::DIM.hi(), i64::MAX);
     /// ```
@@ -84,7 +84,7 @@ impl Interval {
     /// The value, if there is only one.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert_eq!(Interval::exact(3).is_exact(), Some(3));
     /// assert_eq!(Interval::DIM.is_exact(), None);
     /// ```
@@ -95,7 +95,7 @@ impl Interval {
     /// Whether there is an upper bound.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert!(Interval::exact(3).has_upper() && !Interval::DIM.has_upper());
     /// ```
     pub const fn has_upper(&self) -> bool {
@@ -105,7 +105,7 @@ impl Interval {
     /// Whether there is a lower bound.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert!(Interval::DIM.has_lower() && !Interval::ANY.has_lower());
     /// ```
     pub const fn has_lower(&self) -> bool {
@@ -115,7 +115,7 @@ impl Interval {
     /// Whether the interval contains `value`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let interval = Interval::new(2, 4).unwrap();
     /// assert!(interval.contains(4) && !interval.contains(5));
     /// ```
@@ -126,7 +126,7 @@ impl Interval {
     /// Whether the interval contains all of `other`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert!(Interval::DIM.covers(&Interval::exact(7)));
     /// assert!(!Interval::DIM.covers(&Interval::exact(-7)));
     /// ```
@@ -137,7 +137,7 @@ impl Interval {
     /// The intersection; `None` if it is empty.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(1, 5).unwrap(), Interval::new(4, 9).unwrap()];
     /// assert_eq!(a.meet(b), Interval::new(4, 5));
     /// assert_eq!(a.meet(Interval::exact(6)), None);
@@ -149,7 +149,7 @@ impl Interval {
     /// The smallest interval that contains `self` and `other`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// assert_eq!(Interval::exact(1).hull(Interval::exact(4)), Interval::new(1, 4).unwrap());
     /// ```
     pub fn hull(&self, other: Self) -> Self {

@@ -93,7 +93,7 @@ pub use shape::spec::{DimSpec, ShapeSpec};
 pub use shape::{Shape, StaticDims};
 pub use sym_expr::parse::{ExprError, ExprErrorKind};
 pub use sym_expr::solve::SolveError;
-pub use sym_expr::translate::{BinaryOp, ExprFolder};
+pub use sym_expr::translate::{ExprFolder, ExprOp};
 pub use sym_expr::{Linear, SymExpr, SymbolId};
 pub use symbols::{Birth, Origin, SymbolError, Symbols};
 

@@ -16,7 +16,7 @@ use crate::symbols::Symbols;
 /// The known facts about the shape of a tensor. The interval of each dimension is within `0..`.
 ///
 /// ```
-/// use snick_shape::{Origin, Shape, Symbols};
+/// use snick::{Origin, Shape, Symbols};
 ///
 /// let mut symbols = Symbols::default();
 /// let image = Shape::parse("[N,3,H=1..,W=1..]", &mut symbols, Origin::default())?;
@@ -24,7 +24,7 @@ use crate::symbols::Symbols;
 /// let pixels = symbols.mul(h, w).unwrap();
 /// let flat = Shape::ranked([n.clone(), 3.into(), pixels]);
 /// assert_eq!(flat.display(&symbols).to_string(), "[N,3,H*W]");
-/// # Ok::<(), snick_shape::ShapeError>(())
+/// # Ok::<(), snick::ShapeError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Shape(Option<SmallVec<[SymExpr; 4]>>);
@@ -33,7 +33,7 @@ impl Shape {
     /// A shape of unknown rank, printed `[...]`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// assert_eq!(Shape::unranked().display(&Symbols::default()).to_string(), "[...]");
     /// ```
     pub const fn unranked() -> Self {
@@ -43,7 +43,7 @@ impl Shape {
     /// A shape with these dimensions; a scalar if there are none.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// assert_eq!(Shape::ranked([2, 3].map(SymExpr::Const)), Shape::from([2, 3]));
     /// assert_eq!(Shape::ranked([]).rank(), Some(0));
     /// ```
@@ -54,7 +54,7 @@ impl Shape {
     /// The number of dimensions, if known.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// assert_eq!(Shape::from([2, 3]).rank(), Some(2));
     /// assert_eq!(Shape::unranked().rank(), None);
     /// ```
@@ -65,7 +65,7 @@ impl Shape {
     /// The dimensions, if their number is known.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// assert_eq!(Shape::from([2, 3]).dims(), Some([SymExpr::Const(2), SymExpr::Const(3)].as_slice()));
     /// ```
     pub fn dims(&self) -> Option<&[SymExpr]> {
@@ -75,7 +75,7 @@ impl Shape {
     /// The dimensions as numbers, if all are known and not negative.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// assert_eq!(Shape::from([2, 3]).as_static().as_deref(), Some([2, 3].as_slice()));
     /// assert_eq!(Shape::unranked().as_static(), None);
     /// ```
@@ -86,7 +86,7 @@ impl Shape {
     /// The number of elements, if all dimensions are known and the product fits in `usize`.
     ///
     /// ```
-    /// # use snick_shape::Shape;
+    /// # use snick::Shape;
     /// assert_eq!(Shape::from([2, 3]).element_count(), Some(6));
     /// assert_eq!(Shape::from([i64::MAX, 3]).element_count(), None);
     /// assert_eq!(Shape::unranked().element_count(), None);
@@ -119,7 +119,7 @@ impl Shape {
     /// Whether the rank and all dimensions are known numbers.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// assert!(Shape::from([2, 3]).is_static() && !Shape::unranked().is_static());
     /// ```
     pub fn is_static(&self) -> bool {
@@ -129,7 +129,7 @@ impl Shape {
     /// The shape in the notation of OpenVINO's PartialShape: `[?,3,1..10]`, `[]`, `[...]`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// let mut symbols = Symbols::default();
     /// let n = symbols.named("N", Interval::new(1, 8).unwrap(), Origin::default())?;
     /// let twice = symbols.mul(&n, &2.into()).unwrap();
@@ -145,7 +145,7 @@ impl Shape {
     /// whole dimension, and as a label such as `s3` within an expression.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
+    /// # use snick::{Interval, Origin, Shape, SymExpr, Symbols};
     /// let mut symbols = Symbols::default();
     /// let n = symbols.named("N", Interval::new(1, 8).unwrap(), Origin::default())?;
     /// let twice = symbols.mul(&n, &2.into()).unwrap();
@@ -161,7 +161,7 @@ impl Shape {
     /// whole dimension: `[s0,3,s0+s1]`. This shows which dims of unknown size are equal.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Shape, Symbols};
+    /// # use snick::{Interval, Origin, Shape, Symbols};
     /// let mut symbols = Symbols::default();
     /// let any = symbols.fresh(Interval::DIM, Origin::default());
     /// let shape = Shape::ranked([any, 3.into()]);
@@ -176,7 +176,7 @@ impl Shape {
 /// The dimensions of a static shape. Up to 6 are stored inline.
 ///
 /// ```
-/// # use snick_shape::Shape;
+/// # use snick::Shape;
 /// let dims = Shape::from([2, 3]).as_static().unwrap();
 /// assert_eq!(dims.iter().product::<usize>(), 6);
 /// assert_eq!(*dims, [2, 3]);

@@ -15,7 +15,7 @@ use crate::sym_expr::{SymExpr, SymbolId, TableId, Term};
 /// Where a symbol originates. This crate does not interpret the numbers.
 ///
 /// ```
-/// # use snick_shape::{Interval, Origin, Symbols};
+/// # use snick::{Interval, Origin, Symbols};
 /// // Layer 7, its output 0, axis 2.
 /// let origin = Origin { node: 7, port: 0, axis: 2 };
 /// let mut symbols = Symbols::default();
@@ -35,12 +35,12 @@ pub struct Origin {
 /// The reason why a symbol cannot be created.
 ///
 /// ```
-/// # use snick_shape::{Interval, Origin, Symbols};
+/// # use snick::{Interval, Origin, Symbols};
 /// let mut symbols = Symbols::default();
 /// symbols.named("N", Interval::exact(3), Origin::default())?;
 /// let error = symbols.named("N", Interval::exact(4), Origin::default()).unwrap_err();
 /// assert_eq!(error.to_string(), "symbol `N` is declared as `3` and as `4`, which exclude each other");
-/// # Ok::<(), snick_shape::SymbolError>(())
+/// # Ok::<(), snick::SymbolError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -64,7 +64,7 @@ pub enum SymbolError {
 /// expressions are equal if they have the same normal form.
 ///
 /// ```
-/// use snick_shape::{Interval, Origin, Symbols};
+/// use snick::{Interval, Origin, Symbols};
 ///
 /// let mut symbols = Symbols::default();
 /// let height = symbols.named("H", Interval::new(32, 1024).unwrap(), Origin::default())?;
@@ -73,13 +73,13 @@ pub enum SymbolError {
 /// assert_eq!(symbols.interval(&tiles).to_string(), "1..32");
 /// assert_eq!(symbols.eval(&tiles, &|_| Some(640)), Some(20));
 /// assert!(symbols.le(&tiles, &height));
-/// # Ok::<(), snick_shape::SymbolError>(())
+/// # Ok::<(), snick::SymbolError>(())
 /// ```
 ///
 /// A symbol belongs to its table and to copies of that table. Other tables do not know it:
 ///
 /// ```
-/// # use snick_shape::{Interval, Origin, Symbols};
+/// # use snick::{Interval, Origin, Symbols};
 /// let [mut rows, mut columns] = [Symbols::default(), Symbols::default()];
 /// let height = rows.named("H", Interval::new(1, 8).unwrap(), Origin::default())?;
 /// let width = columns.named("W", Interval::DIM, Origin::default())?;
@@ -87,7 +87,7 @@ pub enum SymbolError {
 /// assert_eq!(rows.add(&height, &width), None);
 /// assert_eq!(rows.interval(&width), Interval::ANY);
 /// assert_eq!(rows.display(&width).to_string(), "?");
-/// # Ok::<(), snick_shape::SymbolError>(())
+/// # Ok::<(), snick::SymbolError>(())
 /// ```
 ///
 /// Clones share their contents until one of them changes.
@@ -123,7 +123,7 @@ impl Symbols {
     /// A new unnamed symbol in `interval`. If the interval has only one value, returns that constant instead.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
     /// assert_eq!(symbols.display(&unknown).to_string(), "s0");
@@ -139,14 +139,14 @@ impl Symbols {
     /// Like [`Symbols::fresh`], for a value that never exceeds `upper`. [`Symbols::le`] uses this bound.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut symbols = Symbols::default();
     /// let all = symbols.named("N", Interval::DIM, Origin::default())?;
     /// let some = symbols.fresh_at_most(&all, Interval::DIM, Origin::default());
     /// assert!(symbols.le(&some, &all) && !symbols.le(&all, &some));
     /// let pairs = symbols.ceil_div(&some, &2.into()).unwrap();
     /// assert!(symbols.le(&pairs, &all));
-    /// # Ok::<(), snick_shape::SymbolError>(())
+    /// # Ok::<(), snick::SymbolError>(())
     /// ```
     pub fn fresh_at_most(&mut self, upper: &SymExpr, interval: Interval, origin: Origin) -> SymExpr {
         match interval.is_exact() {
@@ -166,7 +166,7 @@ impl Symbols {
     /// [`SymbolError::Disjoint`] if the intersection is empty.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let n = symbols.named("N", Interval::DIM, Origin::default())?;
     /// assert_eq!(symbols.named("N", Interval::new(1, 8).unwrap(), Origin::default())?, n);
@@ -236,7 +236,7 @@ impl Symbols {
     /// The symbol with this name.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// assert_eq!(symbols.find("W"), w.as_symbol());
@@ -250,7 +250,7 @@ impl Symbols {
     /// All symbols, in order of creation.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// assert_eq!(symbols.ids().collect::<Vec<_>>(), [w.as_symbol().unwrap()]);
@@ -264,7 +264,7 @@ impl Symbols {
     /// The name of a symbol, if it has one.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// assert_eq!(symbols.name(w.as_symbol().unwrap()), Some("W"));
@@ -277,7 +277,7 @@ impl Symbols {
     /// The origin of a symbol.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// assert_eq!(symbols.origin(w.as_symbol().unwrap()), Origin::default());
@@ -306,7 +306,7 @@ impl Symbols {
     /// The number of symbols.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// assert_eq!(symbols.len(), 1);

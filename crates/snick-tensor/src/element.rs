@@ -7,7 +7,7 @@ use crate::ElementType;
 /// A Rust type with exactly the memory representation of an [`ElementType`]; `bool` represents `boolean`.
 ///
 /// ```
-/// use snick_tensor::{Element, ElementType, Tensor, TensorError};
+/// use snick::{Element, ElementType, Tensor, TensorError};
 ///
 /// fn vector<T: Element>(values: &[T]) -> Result<Tensor, TensorError> {
 ///     Tensor::from_slice(values, &[values.len()])
@@ -18,9 +18,7 @@ use crate::ElementType;
 /// assert_eq!(vector(&[true, false])?.element_type(), ElementType::Boolean);
 /// # Ok::<(), TensorError>(())
 /// ```
-pub trait Element:
-    bytemuck::NoUninit + bytemuck::CheckedBitPattern + Default + PartialEq + PartialOrd + Send + Sync
-{
+pub trait Element: sealed::Bits + Copy + Default + PartialEq + PartialOrd + Send + Sync + 'static {
     /// The element type.
     const TYPE: ElementType;
 
@@ -30,9 +28,17 @@ pub trait Element:
     fn copied(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 
+/// Seals [`Element`], and keeps the crate for casts out of its declaration.
+mod sealed {
+    #[doc(hidden)]
+    pub trait Bits: bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
+}
+
 macro_rules! elements {
     ($($rust:ty = $et:ident),* $(,)?) => {
-        $(impl Element for $rust {
+        $(impl sealed::Bits for $rust {}
+
+        impl Element for $rust {
             const TYPE: ElementType = ElementType::$et;
 
             fn copied(bytes: &[u8]) -> Option<Vec<Self>> {
@@ -47,6 +53,8 @@ elements! {
     i8 = I8, i16 = I16, i32 = I32, i64 = I64,
     u8 = U8, u16 = U16, u32 = U32, u64 = U64,
 }
+
+impl sealed::Bits for bool {}
 
 impl Element for bool {
     const TYPE: ElementType = ElementType::Boolean;

@@ -6,13 +6,13 @@ use std::str::FromStr;
 /// The element type of a tensor, equivalent to OpenVINO's `ov::element::Type`.
 ///
 /// ```
-/// use snick_tensor::ElementType;
+/// use snick::ElementType;
 ///
 /// let half: ElementType = "f16".parse()?;
 /// assert!(half.is_float() && half.is_half());
 /// assert_eq!(half.name(), "f16");
 /// assert_eq!(ElementType::from_ir_precision("FP32"), Some(ElementType::F32));
-/// # Ok::<(), snick_tensor::UnknownElementType>(())
+/// # Ok::<(), snick::UnknownElementType>(())
 /// ```
 // Exhaustive, so that a new variant breaks every match in the sibling crates.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -77,7 +77,7 @@ pub enum ElementType {
 /// Text that is not the name of an [`ElementType`].
 ///
 /// ```
-/// assert!("float33".parse::<snick_tensor::ElementType>().is_err());
+/// assert!("float33".parse::<snick::ElementType>().is_err());
 /// ```
 #[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
 #[error("unknown element type `{0}`")]

@@ -21,7 +21,7 @@ impl<T: Display> Display for Listed<'_, T> {
 /// The reason why a tensor operation failed. The message does not name the layer; the caller adds it.
 ///
 /// ```
-/// use snick_tensor::Tensor;
+/// use snick::Tensor;
 ///
 /// let error = Tensor::from_slice(&[1f32, 2., 3.], &[2, 2]).unwrap_err();
 /// assert_eq!(error.to_string(), "3 elements do not fill shape [2,2]");

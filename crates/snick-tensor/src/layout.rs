@@ -1,11 +1,9 @@
 //! The layout of a tensor: dims, strides and start. Each view has its own.
 
-use smallvec::SmallVec;
-
-use crate::{Dims, TensorError};
+use crate::{Dims, SmallVector, TensorError};
 
 /// The stride of each axis, in elements.
-pub(crate) type Strides = SmallVec<[isize; 6]>;
+pub(crate) type Strides = SmallVector<isize, 6>;
 
 /// Element `[i, j, ..]` is at `start + i * strides[0] + j * strides[1] + ..`.
 ///
@@ -140,7 +138,7 @@ impl Layout {
 
     pub fn permute(&self, order: &[usize]) -> Result<Self, TensorError> {
         let rank = self.dims.len();
-        let mut seen = SmallVec::<[bool; 8]>::from_elem(false, rank);
+        let mut seen = SmallVector::<bool, 8>::from_elem(false, rank);
         let valid = order.len() == rank
             && order.iter().all(|&axis| axis < rank && !std::mem::replace(&mut seen[axis], true));
         if !valid {

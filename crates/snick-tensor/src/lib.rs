@@ -31,6 +31,7 @@ mod layout;
 mod memo;
 mod packing;
 mod small_float;
+mod small_vector;
 mod split_mix;
 mod statistics;
 mod storage;
@@ -38,15 +39,21 @@ mod tensor;
 mod text;
 mod values;
 
+/// Half-precision floats: `f16` and `bf16`.
+pub use half;
+#[cfg(feature = "ndarray")]
+pub use ndarray;
+
 pub use buffer::Pool;
 pub use element::Element;
 pub(crate) use element::PodElement;
 pub use element_type::{ElementType, UnknownElementType};
 pub use error::{Listed, TensorError};
+pub use small_vector::{SmallVector, SmallVectorIntoIter};
 pub use split_mix::SplitMix;
 pub use statistics::{FiniteRange, Statistics};
 pub use storage::Storage;
 pub use tensor::{MAX_BYTES, Tensor};
 
 /// The size of each axis, or a permutation of axes. Ranks up to six are stored inline.
-pub type Dims = smallvec::SmallVec<[usize; 6]>;
+pub type Dims = SmallVector<usize, 6>;

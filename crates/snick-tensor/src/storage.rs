@@ -11,20 +11,20 @@ use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
 
-use crate::TensorError;
 use crate::buffer::{Buffer, Charge};
 use crate::memo::Memo;
+use crate::{Element, TensorError};
 
 /// A window into shared bytes. Cloning increments a reference count.
 ///
 /// ```
-/// use snick_tensor::{ElementType, Storage, Tensor};
+/// use snick::{ElementType, Storage, Tensor};
 ///
 /// let weights = Storage::heap(vec![0, 0, 128, 63, 0, 0, 0, 64]);
 /// let second = weights.window(4, 4)?;
 /// assert!(second.shares_with(&weights));
 /// assert_eq!(Tensor::new(ElementType::F32, &[1], second)?.to_f32_vec()?, [2.0]);
-/// # Ok::<(), snick_tensor::TensorError>(())
+/// # Ok::<(), snick::TensorError>(())
 /// ```
 #[derive(Clone)]
 pub struct Storage {
@@ -133,7 +133,12 @@ impl Storage {
     }
 
     /// Storage over the elements of a vector, without a copy.
-    pub fn from_vec<T: NoUninit + Send + Sync>(values: Vec<T>) -> Self {
+    pub fn from_vec<T: Element>(values: Vec<T>) -> Self {
+        Self::from_units(values)
+    }
+
+    /// Storage over the units of a vector, without a copy.
+    pub(crate) fn from_units<T: NoUninit + Send + Sync>(values: Vec<T>) -> Self {
         let charge = Charge::new(size_of_val(values.as_slice()));
         Self::whole(Arc::new(Heap { values, _charge: charge }))
     }
@@ -141,7 +146,7 @@ impl Storage {
     /// Storage over bytes held by `owner`, without a copy. `owner` must always return the same bytes.
     ///
     /// ```
-    /// use snick_tensor::Storage;
+    /// use snick::Storage;
     ///
     /// let bytes: std::sync::Arc<[u8]> = [1, 2, 3].into();
     /// assert_eq!(Storage::from_owner(bytes.clone()).bytes().as_ptr(), bytes.as_ptr());

@@ -35,7 +35,7 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 /// also work for strings.
 ///
 /// ```
-/// use snick_tensor::{ElementType, Tensor};
+/// use snick::{ElementType, Tensor};
 ///
 /// let x = Tensor::from_slice(&[1f32, 2., 3., 4., 5., 6.], &[2, 3])?;
 /// assert_eq!((x.element_type(), x.dims()), (ElementType::F32, &[2, 3][..]));
@@ -44,7 +44,7 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 /// assert_eq!(last_column.to_f32_vec()?, [3., 6.]);
 /// let mask = Tensor::from_slice(&[true, false], &[2])?;
 /// assert_eq!((mask.element_type(), mask.as_slice::<bool>()?), (ElementType::Boolean, &[true, false][..]));
-/// # Ok::<(), snick_tensor::TensorError>(())
+/// # Ok::<(), snick::TensorError>(())
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
@@ -159,7 +159,7 @@ impl Tensor {
     where
         T: bytemuck::NoUninit + Send + Sync,
     {
-        Self::of_elements(et, dims, values.len(), Storage::from_vec(values))
+        Self::of_elements(et, dims, values.len(), Storage::from_units(values))
     }
 
     /// A tensor of elements computed by a kernel, in row-major order.
@@ -430,7 +430,7 @@ impl Tensor {
     /// elements are already packed and aligned. Constants in a mapped file may be unaligned.
     ///
     /// ```
-    /// use snick_tensor::{ElementType, Storage, Tensor};
+    /// use snick::{ElementType, Storage, Tensor};
     ///
     /// // One of the two is unaligned.
     /// let bytes = Storage::heap(vec![0; 6]);
@@ -438,7 +438,7 @@ impl Tensor {
     ///     let tensor = Tensor::new(ElementType::F32, &[1], bytes.window(offset, 4)?)?;
     ///     assert_eq!(tensor.contiguous().as_slice::<f32>()?, [0.0]);
     /// }
-    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// # Ok::<(), snick::TensorError>(())
     /// ```
     pub fn contiguous(&self) -> Tensor {
         let unit = self.element_type.unit_bytes().unwrap_or(1);

@@ -60,14 +60,14 @@ impl Tensor {
     /// The elements in row-major order, in place.
     ///
     /// ```
-    /// use snick_tensor::Tensor;
+    /// use snick::Tensor;
     ///
     /// let tensor = Tensor::from_slice(&[1f32, 2., 3., 4.], &[2, 2])?;
     /// assert_eq!(tensor.as_slice::<f32>()?, [1., 2., 3., 4.]);
     /// let column = tensor.slice(1, 0, 1, 1)?;
     /// assert!(column.as_slice::<f32>().is_err()); // a view: its elements are not neighbours
     /// assert_eq!(column.contiguous().as_slice::<f32>()?, [1., 3.]);
-    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// # Ok::<(), snick::TensorError>(())
     /// ```
     ///
     /// # Errors

@@ -26,7 +26,7 @@ const MOST_OUTPUTS: usize = 4;
 /// Which part of a graph to draw.
 ///
 /// ```
-/// use snick_view::PictureOptions;
+/// use snick::PictureOptions;
 ///
 /// let options = PictureOptions::new().depth(2).around("encoder/add", 3);
 /// # let _ = options;

@@ -25,7 +25,7 @@ fn inflated(bytes: &[u8]) -> String {
 /// the element.
 ///
 /// ```
-/// assert!(snick_view::viewer_script().ends_with("export { mount };\n"));
+/// assert!(snick::viewer_script().ends_with("export { mount };\n"));
 /// ```
 pub fn viewer_script() -> String {
     SCRIPT.clone() + "export { mount };\n"

@@ -118,27 +118,48 @@ pub use session::{RunOptions, Session};
 #[cfg(feature = "run")]
 pub use session_check::{SessionCheck, check_session};
 #[cfg(any(feature = "emit", feature = "directml"))]
-pub use snick_directml::FeatureLevel;
+pub use snick_directml::{FeatureLevel, UnknownLevel};
 #[cfg(feature = "emit")]
 pub use snick_emit::openvino::SliceAs;
 #[cfg(feature = "emit")]
+pub use snick_emit::stablehlo::PartitionError;
+#[cfg(feature = "emit")]
 pub use snick_emit::{Mesh, Precision, ShardError, ShardRules};
+#[cfg(feature = "tokenizers")]
+pub use snick_ir::TextError;
+pub use snick_ir::ops::{
+    BinaryOp, BitwiseOp, CompareOp, Coordinates, ElementFunction, EpsMode, LogicalOp, Nearest, PadMode,
+    ReduceOp, Stage, UnaryOp, Window,
+};
 pub use snick_ir::rewrite::{
-    Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule, RuleWork, Tolerance,
+    Applied, Check, CheckFailure, MissedRewrite, Patch, Proposal, RewriteResult, Rule, RuleWork, Tolerance,
+    Trace,
 };
 pub use snick_ir::{
-    Arity, AttrValue, Attrs, AxisFactor, AxisMap, BuildMode, Code, Custom, CustomOp, Diagnostic, Dialect,
-    Fact, FactorKind, Facts, Format, Graph, GraphBuilder, Infer, InputOrigin, IntOrValue, Known, Limits, Loc,
-    Located, Node, NodeId, NodeRef, Op, OpError, OpTraits, Operand, Part, Progress, RawNode, Registry,
-    Severity, ShapeRule, StridedSliceMasks, Value, ValuePart, Version, infer, ops, text,
+    Arity, AttrSpec, AttrValue, Attrs, AxisFactor, AxisMap, BuildMode, Category, Code,
+    CoordinateTransformation, Custom, CustomOp, Declared, Details, Diagnostic, Dialect, Fact, FactorKind,
+    Facts, FloatBounds, Format, Graph, GraphBuilder, Infer, Info, InputOrigin, Inputs, IntOrValue, Known,
+    Limits, Loc, Located, Monitor, Node, NodeId, NodeRef, Op, OpCost, OpError, OpName, OpTraits, Operand,
+    Output, Part, PortIds, Progress, Ratio, RawNode, Registry, Resampling, ResizeKernel, ResizeRules,
+    ResizeTarget, Severity, ShapeRule, Since, Stopped, StridedSliceMasks, Value, ValuePart, Version, Watch,
+    WeightsFile, infer, ops, rewrite, text,
 };
 pub use snick_pass::states::State;
 pub use snick_pass::{
     Cost, PASSES, Pass, PassContext, PassFailure, PassOutcome, Report, RewriteOptions, UnknownPass,
 };
 pub use snick_read::ReadError;
-pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SolveError, SymExpr, Symbols};
-pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
+pub use snick_shape::{
+    AxisSlice, Birth, DimSpec, ExprError, ExprErrorKind, ExprFolder, ExprOp, ExprSpec, Interval,
+    IntervalError, Linear, Origin, Shape, ShapeError, ShapeSpec, SliceError, SolveError, StaticDims, SymExpr,
+    SymbolError, SymbolId, Symbols,
+};
+#[cfg(feature = "ndarray")]
+pub use snick_tensor::ndarray;
+pub use snick_tensor::{
+    Dims, Element, ElementType, SmallVector, SmallVectorIntoIter, Storage, Tensor, TensorError,
+    UnknownElementType, half,
+};
 #[cfg(feature = "view")]
 pub use snick_view::{PictureOptions, viewer_script, viewer_style};
 #[cfg(feature = "emit")]

@@ -5,9 +5,9 @@ use std::str::FromStr;
 /// Devices in a grid with named axes: `batch=2,model=4`.
 ///
 /// ```
-/// let mesh: snick_emit::Mesh = "batch=2,model=4".parse()?;
+/// let mesh: snick::Mesh = "batch=2,model=4".parse()?;
 /// assert_eq!((mesh.axes()[1].0.as_str(), mesh.devices()), ("model", 8));
-/// # Ok::<(), snick_emit::ShardError>(())
+/// # Ok::<(), snick::ShardError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mesh {
@@ -20,9 +20,9 @@ pub struct Mesh {
 /// and for each dim an axis of the mesh or `_`. Omitted dims are not sharded.
 ///
 /// ```
-/// let rules: snick_emit::ShardRules = "ids[batch],*.up.weight[_,model]".parse()?;
-/// assert!("ids".parse::<snick_emit::ShardRules>().is_err());
-/// # Ok::<(), snick_emit::ShardError>(())
+/// let rules: snick::ShardRules = "ids[batch],*.up.weight[_,model]".parse()?;
+/// assert!("ids".parse::<snick::ShardRules>().is_err());
+/// # Ok::<(), snick::ShardError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShardRules {

@@ -95,8 +95,8 @@ pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Loca
 ///   %y = Result-1(%x)
 /// }
 /// "#;
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let mut module = snick_emit::stablehlo::module(&graph, Default::default())?;
 /// module.shard("batch=2".parse()?, &"x[batch]".parse()?)?;
 /// assert!(module.to_string().contains("sdy.sharding"));

@@ -10,7 +10,7 @@ impl ShardRules {
     /// each dim. If there are no axes, no rule may match the argument.
     ///
     /// ```
-    /// use snick_emit::ShardRules;
+    /// use snick::ShardRules;
     ///
     /// let model = Some("model".to_string());
     /// let arguments =

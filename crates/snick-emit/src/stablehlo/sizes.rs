@@ -1,7 +1,7 @@
 //! Dynamic sizes: expressions over the sizes of arguments, written as arithmetic.
 
 use snick_ir::{Graph, NodeId, Op, OpError, Value};
-use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
+use snick_shape::{ExprFolder, ExprOp, SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, FunctionBuilder, OpKind, Operand, Result};
@@ -134,13 +134,13 @@ impl ExprFolder for FunctionBuilder {
         Ok(size)
     }
 
-    fn combine(&mut self, how: BinaryOp, a: Operand, b: Operand) -> Result<Operand> {
+    fn combine(&mut self, how: ExprOp, a: Operand, b: Operand) -> Result<Operand> {
         let op = match how {
-            BinaryOp::Add => "add",
-            BinaryOp::Multiply => "multiply",
-            BinaryOp::Min => "minimum",
-            BinaryOp::Max => "maximum",
-            BinaryOp::FloorDivide => {
+            ExprOp::Add => "add",
+            ExprOp::Multiply => "multiply",
+            ExprOp::Min => "minimum",
+            ExprOp::Max => "maximum",
+            ExprOp::FloorDivide => {
                 // In StableHLO, division truncates, and the remainder has the sign of the dividend.
                 let remainder = self.step("remainder", &[&a, &b]);
                 let lifted = self.step("add", &[&remainder, &b]);

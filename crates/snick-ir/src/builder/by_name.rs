@@ -8,7 +8,7 @@ impl Op {
     /// The op with this name in OpenVINO IR, in its newest definition.
     ///
     /// ```
-    /// use snick_ir::{Attrs, Op};
+    /// use snick::{Attrs, Op};
     ///
     /// let error = Op::by_name("Addd", Attrs::new()).unwrap_err();
     /// assert_eq!(error.to_string(), "unknown operation `Addd`; did you mean `Add`?");

@@ -7,8 +7,7 @@ use crate::ops::slice::strided_slice::StridedSlice;
 /// 0.
 ///
 /// ```
-/// use snick_ir::{GraphBuilder, StridedSliceMasks};
-/// use snick_tensor::ElementType;
+/// use snick::{ElementType, GraphBuilder, StridedSliceMasks};
 ///
 /// // x[:, 0, 1:]
 /// let b = GraphBuilder::new("crop");

@@ -36,8 +36,7 @@ pub(crate) use self::target::{DetachedNodes, NewNode, NewNodes};
 /// What the builder does when a new node fails inference.
 ///
 /// ```
-/// use snick_ir::GraphBuilder;
-/// use snick_tensor::ElementType;
+/// use snick::{ElementType, GraphBuilder};
 ///
 /// // The default, `Checked`: does not add a layer that fails inference.
 /// let b = GraphBuilder::new("g");
@@ -63,8 +62,7 @@ const MAX_OUTPUTS: usize = 1 << 16;
 /// Builds a new graph or adds to a borrowed one.
 ///
 /// ```
-/// use snick_ir::{GraphBuilder, StridedSliceMasks, ops};
-/// use snick_tensor::ElementType;
+/// use snick::{ops, ElementType, GraphBuilder, StridedSliceMasks};
 ///
 /// let b = GraphBuilder::new("crop");
 /// let x = b.parameter("x", ElementType::F32, "N,3,H=16..64,W")?;
@@ -430,8 +428,7 @@ impl<'g> GraphBuilder<'g> {
 /// An operand of a short form: a value, or a number that takes the other operand's element type.
 ///
 /// ```
-/// use snick_ir::GraphBuilder;
-/// use snick_tensor::ElementType;
+/// use snick::{ElementType, GraphBuilder};
 ///
 /// let b = GraphBuilder::new("scale");
 /// let x = b.parameter("x", ElementType::F32, "N")?;

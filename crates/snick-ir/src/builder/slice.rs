@@ -1,11 +1,10 @@
 //! Short forms of slices.
 
-use smallvec::{SmallVec, smallvec};
-
 use super::{GraphBuilder, StridedSliceMasks};
 use crate::ops::slice::dyn_axis_slice::{AxisSlices, DynAxisSlice};
 use crate::ops::{Slice, Slice8, Split, StridedSlice, VariadicSplit};
 use crate::{OpError, Value};
+use snick_tensor::SmallVector;
 
 impl GraphBuilder<'_> {
     /// The `slice` primitive on distinct axes; returns `x` itself if there are no slices.
@@ -21,8 +20,8 @@ impl GraphBuilder<'_> {
     /// The part of [`GraphBuilder::slice`] that is not generic, so that it is compiled only once.
     fn slice_axes(&self, x: Value, mut slices: AxisSlices) -> Result<Value, OpError> {
         slices.sort_by_key(|&(axis, _)| axis);
-        let mut op = Slice { axes: SmallVec::new() };
-        let mut inputs: SmallVec<[Value; 5]> = smallvec![x];
+        let mut op = Slice { axes: SmallVector::new() };
+        let mut inputs: SmallVector<Value, 5> = SmallVector::from([x]);
         for (axis, slice) in slices {
             let (slice, operands) = slice.unbind();
             op.axes.push((axis, slice));

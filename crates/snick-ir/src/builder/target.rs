@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
 use petgraph::stable_graph::NodeIndex;
-use smallvec::SmallVec;
 use snick_shape::{Origin, Symbols};
+use snick_tensor::SmallVector;
 
 use super::append_only::AppendOnly;
 use super::{BuildMode, MAX_OUTPUTS};
@@ -27,7 +27,7 @@ pub(super) enum Target<'g> {
 /// A graph that is being built.
 pub(super) struct Building<'g> {
     graph: RefCell<GraphRef<'g>>,
-    added: RefCell<SmallVec<[NodeId; 8]>>,
+    added: RefCell<SmallVector<NodeId, 8>>,
     /// Copies of facts that callers hold references to.
     facts: AppendOnly<Fact>,
     /// The position of each copied fact.
@@ -242,7 +242,7 @@ pub(crate) struct NewNodes<'g> {
 /// A node that is not part of a graph yet.
 pub(crate) struct NewNode {
     pub(crate) node: Node,
-    pub(crate) inputs: SmallVec<[Value; 4]>,
+    pub(crate) inputs: SmallVector<Value, 4>,
 }
 
 impl<'g> NewNodes<'g> {
@@ -272,14 +272,14 @@ impl<'g> NewNodes<'g> {
     }
 
     fn add(&self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
-        let facts: SmallVec<[&Fact; 5]> = inputs.iter().filter_map(|&input| self.fact(input)).collect();
+        let facts: SmallVector<&Fact, 5> = inputs.iter().filter_map(|&input| self.fact(input)).collect();
         let id = self.id(self.nodes.len());
         let symbols = &mut *self.symbols.borrow_mut();
         let symbols = symbols.get_or_insert_with(|| self.graph.symbols.clone());
         infer_new(&mut node, id, &facts, symbols)
             .map_err(|error| self.graph.with_origins(inputs.iter().copied(), error))?;
         has_outputs(node.outs.len(), outputs)?;
-        self.nodes.push(NewNode { node, inputs: SmallVec::from_slice(inputs) });
+        self.nodes.push(NewNode { node, inputs: SmallVector::from_slice(inputs) });
         Ok(id)
     }
 
@@ -317,9 +317,9 @@ pub(crate) struct DetachedNodes {
 impl DetachedNodes {
     /// Adds the nodes to the graph that they were inferred for, and replaces their ids in `values`. Returns
     /// the ids in the graph.
-    pub(crate) fn add_to(self, graph: &mut Graph, values: &mut [Option<Value>]) -> SmallVec<[NodeId; 8]> {
+    pub(crate) fn add_to(self, graph: &mut Graph, values: &mut [Option<Value>]) -> SmallVector<NodeId, 8> {
         let Self { nodes, symbols, first } = self;
-        let mut added: SmallVec<[NodeId; 8]> = SmallVec::new();
+        let mut added: SmallVector<NodeId, 8> = SmallVector::new();
         let known = graph.symbols.len();
         for NewNode { node, mut inputs } in nodes {
             let owner = graph.id_of(NodeIndex::end());

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use smallvec::SmallVec;
+use snick_tensor::SmallVector;
 
 use super::{Graph, NodeId};
 use crate::{Fact, Located, Op, OpError};
@@ -94,7 +94,7 @@ impl Graph {
     }
 
     /// The facts of the inputs of a node, if all are connected.
-    pub(crate) fn input_facts(&self, id: NodeId) -> Option<SmallVec<[&Fact; 5]>> {
+    pub(crate) fn input_facts(&self, id: NodeId) -> Option<SmallVector<&Fact, 5>> {
         self.inputs(id).iter().map(|input| self.fact((*input)?)).collect()
     }
 }

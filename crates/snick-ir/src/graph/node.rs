@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use petgraph::stable_graph::NodeIndex;
-use smallvec::SmallVec;
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use super::Graph;
 use crate::{Attrs, Fact, Info, Op, Version};
@@ -16,7 +15,7 @@ use crate::{Attrs, Fact, Info, Op, Version};
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
-/// let graph = snick_ir::text::parse(text, None)?;
+/// let graph = snick::text::parse(text, None)?;
 /// let relu = graph.find("relu").expect("a layer of this name");
 /// assert_eq!(graph.node(relu).name(), "relu");
 /// assert_eq!(graph.order()?[1], relu);
@@ -64,7 +63,7 @@ impl Default for GraphId {
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
-/// let graph = snick_ir::text::parse(text, None)?;
+/// let graph = snick::text::parse(text, None)?;
 /// let relu = graph.node(graph.find("relu").expect("layer"));
 /// let value = relu.output(0).expect("its output");
 /// assert_eq!((value.node, value.port), (relu.id(), 0));
@@ -84,7 +83,7 @@ pub struct Value {
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
-/// let graph = snick_ir::text::parse(text, None)?;
+/// let graph = snick::text::parse(text, None)?;
 /// let relu = graph.node(graph.find("relu").expect("layer"));
 /// assert_eq!((relu.loc().line, relu.loc().to_string()), (4, "4:3".to_string()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -102,7 +101,7 @@ impl Loc {
     /// The location as `12:3`, if known.
     ///
     /// ```
-    /// use snick_ir::Loc;
+    /// use snick::Loc;
     ///
     /// assert_eq!(Loc { line: 12, column: 3 }.text().as_deref(), Some("12:3"));
     /// assert_eq!(Loc::default().text(), None);
@@ -161,7 +160,7 @@ pub struct Declared {
     /// The element type; `Dynamic` if not declared.
     pub element_type: ElementType,
     /// The dims, -1 if dynamic; `None` for a dynamic rank.
-    pub dims: Option<SmallVec<[i64; 4]>>,
+    pub dims: Option<SmallVector<i64, 4>>,
 }
 
 /// An output port of a node.
@@ -204,7 +203,7 @@ pub struct Details {
 /// A layer: an op, its outputs, its name and location.
 ///
 /// ```
-/// use snick_ir::{Graph, Node, Op, ops};
+/// use snick::{ops, Graph, Node, Op};
 ///
 /// let mut graph = Graph::new("g");
 /// let id = graph.add(Node::new("sum", Op::from(ops::Add::default())));
@@ -219,7 +218,7 @@ pub struct Node {
     /// The operation set in the file.
     pub version: Version,
     /// Outputs by port.
-    pub outs: SmallVec<[Output; 1]>,
+    pub outs: SmallVector<Output, 1>,
     /// The location in the source.
     pub loc: Loc,
     /// Rare details.
@@ -230,7 +229,7 @@ impl Node {
     /// A node without outputs; [`Graph::infer_node`] or the reader adds them.
     pub fn new(name: impl Into<Arc<str>>, op: Op) -> Self {
         let version = op.default_version();
-        Self { name: name.into(), op, version, outs: SmallVec::new(), loc: Loc::default(), details: None }
+        Self { name: name.into(), op, version, outs: SmallVector::new(), loc: Loc::default(), details: None }
     }
 
     /// The details, created on demand.
@@ -244,8 +243,8 @@ impl Node {
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %relu = ReLU-1(%x)\n  %y = Result-1(%relu)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let relu = graph.node(graph.find("relu").expect("layer"));
 /// assert_eq!((relu.name(), relu.op().type_name()), ("relu", "ReLU"));
 /// let producer = relu.input(0).expect("input 0 is connected").node;
@@ -298,7 +297,7 @@ impl<'g> NodeRef<'g> {
 
     /// The values that the node reads, in order of ports, excluding unconnected ports.
     pub fn inputs(self) -> impl ExactSizeIterator<Item = Value> + use<> {
-        let inputs: SmallVec<[Value; 5]> = self.graph.inputs(self.id).into_iter().flatten().collect();
+        let inputs: SmallVector<Value, 5> = self.graph.inputs(self.id).into_iter().flatten().collect();
         inputs.into_iter()
     }
 

@@ -18,10 +18,10 @@ type InputPart = (usize, Part);
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
 /// #             %y = Result-1(%x)\n}\n";
-/// use snick_ir::Part;
+/// use snick::Part;
 ///
-/// # let mut graph = snick_ir::text::parse(text, None)?;
-/// # snick_ir::infer(&mut graph);
+/// # let mut graph = snick::text::parse(text, None)?;
+/// # snick::infer(&mut graph);
 /// let fact = graph.node(graph.find("x").expect("layer")).outputs().next().expect("an output");
 /// let dims: Vec<_> = Part::dims(fact).filter_map(|part| part.of(fact)).collect();
 /// assert_eq!(dims[1], 3.into());
@@ -84,8 +84,8 @@ impl Part {
 /// A part of a value of a graph.
 ///
 /// ```
-/// # let graph = snick_ir::text::parse("snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n}\n", None)?;
-/// use snick_ir::Part;
+/// # let graph = snick::text::parse("snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n}\n", None)?;
+/// use snick::Part;
 ///
 /// let value = graph.node(graph.find("x").expect("layer")).output(0).expect("an output");
 /// assert_eq!(value.axis(1).part, Part::Dim(1));
@@ -128,13 +128,14 @@ const MAX_CLASHING_PARTS: usize = 1024;
 /// Computes which input parts of a layer an output part depends on.
 ///
 /// ```
-/// use snick_ir::{Dependencies, Part};
+/// use snick::Part;
+/// use snick_ir::Dependencies;
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
 /// #             %w = Parameter-1 {element_type: f32, shape: \"3,8\"}\n  %y = MatMul-1(%x, %w)\n  \
 /// #             %r = Result-1(%y)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// snick_ir::infer(&mut graph);
+/// let mut graph = snick::text::parse(text, None)?;
+/// snick::infer(&mut graph);
 /// let mut dependencies = Dependencies::new(&graph);
 /// let product = graph.node(graph.find("y").expect("layer")).output(0).expect("an output");
 /// assert_eq!(dependencies.of(product.axis(1)), [(1, Part::Dim(1))]);
@@ -170,13 +171,14 @@ impl<'g> Dependencies<'g> {
     /// parts that they conflict with.
     ///
     /// ```
-    /// use snick_ir::{Dependencies, Part};
+    /// use snick::Part;
+    /// use snick_ir::Dependencies;
     ///
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
     /// #             %w = Parameter-1 {element_type: f32, shape: \"4,8\"}\n  %y = MatMul-1(%x, %w)\n  \
     /// #             %r = Result-1(%y)\n}\n";
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// assert_eq!(snick_ir::infer(&mut graph).len(), 1);
+    /// let mut graph = snick::text::parse(text, None)?;
+    /// assert_eq!(snick::infer(&mut graph).len(), 1);
     /// let product = graph.find("y").expect("layer");
     /// let clash = Dependencies::new(&graph).of_error(product);
     /// assert_eq!(clash, [(0, Part::Dim(1)), (1, Part::Dim(0))]);

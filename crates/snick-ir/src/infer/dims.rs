@@ -1,9 +1,9 @@
 //! The arithmetic of dims: expressions, broadcasting and unification.
 
+use snick_tensor::SmallVector;
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-use smallvec::SmallVec;
 use snick_shape::{Birth, IntOp, Integers, Interval, Shape, SymExpr};
 
 use super::Infer;
@@ -181,7 +181,7 @@ impl Infer<'_> {
         }
         let rank = da.len().max(db.len());
         let one = SymExpr::from(1);
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::with_capacity(rank);
         let mut fits = true;
         for axis in 0..rank {
             let at = |dims: &'_ [SymExpr]| (axis + dims.len()).checked_sub(rank).map(|i| dims[i].clone());
@@ -211,7 +211,7 @@ impl Infer<'_> {
         if da.len() != db.len() {
             return Err(self.conflict(sentence, a, b));
         }
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(da.len());
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::with_capacity(da.len());
         let mut fits = true;
         for (x, y) in da.iter().zip(db) {
             let dim = self.merge(x, y);

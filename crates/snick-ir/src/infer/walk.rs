@@ -7,9 +7,8 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::condition::elements_as_symbols;
 use super::shared_sizes::SharedSizes;
@@ -45,7 +44,7 @@ pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
 /// #             %y = Parameter-1 {element_type: f32, shape: \"M,3\"}\n  %z = Concat-1(%x, %y) {axis: 1}\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
+/// let mut graph = snick::text::parse(text, None)?;
 /// let found = snick_ir::conditions(&mut graph, EmptyAxes::Ignored);
 /// assert!(matches!(found.conditions[..], [Condition::Equal(..)]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -276,7 +275,7 @@ impl Graph {
         session: &mut InferSession,
     ) -> Result<Facts, OpError> {
         let values = self.inputs(id);
-        let mut inputs: SmallVec<[&Fact; 5]> = SmallVec::new();
+        let mut inputs: SmallVector<&Fact, 5> = SmallVector::new();
         for (port, value) in values.iter().enumerate() {
             let fact = value.and_then(|value| self.nodes[value.node.index].outs.get(value.port as usize));
             inputs.push(&fact.ok_or(OpError::NotConnected { port })?.fact);

@@ -1,7 +1,7 @@
 //! The correspondence between the input axes and the output axes of an op.
 
-use smallvec::SmallVec;
 use snick_shape::SymExpr;
+use snick_tensor::SmallVector;
 
 use super::OpTraits;
 use crate::ops::AutoBroadcast;
@@ -26,7 +26,7 @@ pub struct AxisFactor {
     /// How elements along these axes depend on each other.
     pub kind: FactorKind,
     /// Pairs of an input and its axis, excluding inputs that are broadcast along the axis.
-    pub inputs: SmallVec<[(usize, usize); 2]>,
+    pub inputs: SmallVector<(usize, usize), 2>,
     /// The corresponding axis of the output, if there is one.
     pub output: Option<usize>,
 }
@@ -34,15 +34,15 @@ pub struct AxisFactor {
 /// How the axes of the first output of an op correspond to the axes of its inputs.
 ///
 /// ```
-/// # use snick_ir::text;
+/// # use snick::text;
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #   %w = Parameter-1 {element_type: f32, shape: \"4,8\"}\n  %p = MatMul-1(%x, %w)\n  %y = Result-1(%p)\n}\n";
 /// let mut graph = text::parse(text, None)?;
-/// snick_ir::infer(&mut graph);
+/// snick::infer(&mut graph);
 /// let map = graph.axis_map(graph.find("p").unwrap()).unwrap();
 /// // The columns of the product are the columns of input 1.
 /// assert_eq!(map.source(1).unwrap().inputs.as_slice(), [(1, 1)]);
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AxisMap {
@@ -90,7 +90,7 @@ impl AxisMap {
         let mut map = Self::default();
         for (axis, size) in output.iter().enumerate() {
             let mut kind = FactorKind::PassThrough;
-            let mut own: SmallVec<[(usize, usize); 2]> = SmallVec::new();
+            let mut own: SmallVector<(usize, usize), 2> = SmallVector::new();
             for (input, dims) in inputs.iter().enumerate() {
                 let Some(at) = (axis + dims.len()).checked_sub(output.len()) else { continue };
                 if dims[at] != *size && repeats(&dims[at]) {
@@ -177,7 +177,7 @@ impl Op {
         if !self.has(OpTraits::ELEMENTWISE) || !self.attrs().get(AutoBroadcast::NAME).is_none_or(is_numpy) {
             return None;
         }
-        let inputs: Option<SmallVec<[&[SymExpr]; 5]>> =
+        let inputs: Option<SmallVector<&[SymExpr], 5>> =
             inputs.iter().map(|input| input.shape.dims()).collect();
         Some(AxisMap::broadcast(&inputs?, output.shape.dims()?))
     }

@@ -3,7 +3,7 @@
 /// What kind of work an op does. Reports colour layers by category.
 ///
 /// ```
-/// use snick_ir::{Category, Op, ops};
+/// use snick::{ops, Category, Op};
 ///
 /// assert_eq!(Op::from(ops::Softmax::default()).category(), Category::Activation);
 /// assert_eq!(Category::Activation.name(), "activation");

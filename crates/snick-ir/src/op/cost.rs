@@ -28,14 +28,14 @@ impl Graph {
     /// How much a node computes; `None` if the op does not declare it or a rank is unknown.
     ///
     /// ```
-    /// # use snick_ir::{OpCost, text};
+    /// # use snick::{text, OpCost};
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  \
     /// #   %w = Parameter-1 {element_type: f32, shape: \"4,8\"}\n  %p = MatMul-1(%x, %w)\n  %y = Result-1(%p)\n}\n";
     /// let mut graph = text::parse(text, None)?;
-    /// snick_ir::infer(&mut graph);
+    /// snick::infer(&mut graph);
     /// let cost = graph.cost(graph.find("p").unwrap());
     /// assert_eq!(cost, Some(OpCost::MultiplyAdds(vec![vec![2.into(), 8.into(), 4.into()]])));
-    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// # Ok::<(), snick::text::ParseError>(())
     /// ```
     pub fn cost(&self, id: NodeId) -> Option<OpCost> {
         let moves = OpTraits::MOVES_ELEMENTS | OpTraits::NO_ARITHMETIC | OpTraits::BOUNDARY;

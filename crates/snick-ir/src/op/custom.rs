@@ -14,8 +14,7 @@ use crate::{Arity, Attrs, Facts, Infer, Op, OpError, OpTraits};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use snick_ir::{Arity, Attrs, CustomOp, Fact, Facts, Infer, OpError, Registry, infer, text};
-/// use snick_shape::Shape;
+/// use snick::{infer, text, Arity, Attrs, CustomOp, Fact, Facts, Infer, OpError, Registry, Shape};
 ///
 /// /// Appends `by` elements to the last axis.
 /// #[derive(Debug)]
@@ -116,7 +115,7 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
 /// A custom op in a graph: its names in files, and its definition.
 ///
 /// ```
-/// use snick_ir::{Arity, Custom, CustomOp, Facts, Infer, OpError};
+/// use snick::{Arity, Custom, CustomOp, Facts, Infer, OpError};
 /// use std::sync::Arc;
 ///
 /// #[derive(Debug)]
@@ -236,7 +235,7 @@ type Factory = dyn Fn(&RawNode<'_>) -> Result<Arc<dyn CustomOp>, OpError> + Send
 /// The ops that readers and the text parser know: snick's own and registered ones. Cheap to clone.
 ///
 /// ```
-/// use snick_ir::{Arity, CustomOp, Facts, Infer, OpError, Registry};
+/// use snick::{Arity, CustomOp, Facts, Infer, OpError, Registry};
 /// use std::sync::Arc;
 ///
 /// #[derive(Debug)]

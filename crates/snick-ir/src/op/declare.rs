@@ -42,9 +42,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use snick_shape::ShapeSpec;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::RawNode;
 use crate::{AttrValue, Attrs, OpError};
@@ -182,8 +181,8 @@ attr_fields! {
     usize: "non-negative integer", size, |v| AttrValue::Int(*v as i64);
     f64: "number", float, |v| AttrValue::Float(*v);
     bool: "boolean", bool, |v| AttrValue::Bool(*v);
-    SmallVec<[i64; 4]>: "integers", ints, |v| AttrValue::Ints(v.clone());
-    SmallVec<[usize; 4]>: "non-negative integers", sizes, |v| AttrValue::from(v.as_slice());
+    SmallVector<i64, 4>: "integers", ints, |v| AttrValue::Ints(v.clone());
+    SmallVector<usize, 4>: "non-negative integers", sizes, |v| AttrValue::from(v.as_slice());
     Vec<f64>: "numbers", floats, |v| AttrValue::Floats(v.clone());
     Vec<String>: "strings", texts, |v| AttrValue::Texts(v.clone());
     ElementType: "element type", element_type, |v| AttrValue::from(*v);

@@ -31,7 +31,7 @@ pub use crate::ops::Op;
 /// The number of inputs an op takes. Inference, evaluation and rewriting check it, so ops need not.
 ///
 /// ```
-/// use snick_ir::Arity;
+/// use snick::Arity;
 ///
 /// assert!(Arity::between(2, 3).check(3).is_ok());
 /// assert!(Arity::exactly(1).check(2).is_err());
@@ -78,11 +78,11 @@ impl Arity {
 /// A layer as read from a file, before it becomes an op.
 ///
 /// ```
-/// use snick_ir::{Attrs, Op, RawNode, Version};
+/// use snick::{Attrs, Op, RawNode, Version};
 ///
 /// let mut raw = RawNode::openvino("Concat", Version::Opset(1), Attrs::new().with("axis", 1), 1);
 /// assert_eq!(Op::parse(&mut raw)?.type_name(), "Concat");
-/// # Ok::<(), snick_ir::OpError>(())
+/// # Ok::<(), snick::OpError>(())
 /// ```
 #[derive(Debug)]
 pub struct RawNode<'a> {

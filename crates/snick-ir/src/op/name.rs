@@ -10,11 +10,11 @@ use crate::OpError;
 /// Formats that name ops.
 ///
 /// ```
-/// use snick_ir::{Attrs, Dialect, Op};
+/// use snick::{Attrs, Dialect, Op};
 ///
 /// let add = Op::by_name("Add", Attrs::new())?;
 /// assert_eq!(add.dialect(), Dialect::OpenVino);
-/// # Ok::<(), snick_ir::OpError>(())
+/// # Ok::<(), snick::OpError>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
@@ -180,7 +180,7 @@ impl OpName {
 /// The operation set a layer belongs to.
 ///
 /// ```
-/// use snick_ir::Version;
+/// use snick::Version;
 ///
 /// assert_eq!(Version::from_ir("opset8"), Version::Opset(8));
 /// assert_eq!(Version::from_ir("my.ops"), Version::Custom("my.ops".into()));

@@ -12,7 +12,7 @@ use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpError};
 /// The shapes of an op: named dims of inputs, and output dims as expressions of dim names and attributes.
 ///
 /// ```
-/// use snick_ir::{Registry, ShapeRule, infer, text};
+/// use snick::{infer, text, Registry, ShapeRule};
 ///
 /// let mut registry = Registry::builtin();
 /// let rule = ShapeRule::new().attribute("by", 1).input("...,W")?.output("...,W+2*by", None)?;

@@ -4,7 +4,7 @@ bitflags::bitflags! {
     /// Properties of an op that inference, passes and runs rely on.
     ///
     /// ```
-    /// use snick_ir::{Op, OpTraits, ops};
+    /// use snick::{ops, Op, OpTraits};
     ///
     /// let add = Op::from(ops::Add::default());
     /// assert!(add.has(OpTraits::ELEMENTWISE) && !add.has(OpTraits::ROOT));

@@ -219,7 +219,6 @@ pub mod control {
 }
 
 use snick_tensor::Tensor;
-use snick_tensor::kernels::{ElementFunction, Stage};
 
 pub use self::control::opaque::Opaque;
 pub use self::elementwise::arithmetic::*;
@@ -237,6 +236,10 @@ pub use self::signal::fourier::*;
 use crate::{
     Arity, Attrs, AxisMap, Custom, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpDef, OpError, OpName,
     OpTraits,
+};
+pub use snick_tensor::kernels::{
+    BinaryOp, BitwiseOp, CompareOp, Coordinates, ElementFunction, EpsMode, LogicalOp, Nearest, PadMode,
+    ReduceOp, Stage, UnaryOp, Window,
 };
 
 ops! {

@@ -20,13 +20,13 @@ macro_rules! ops {
         /// Every op that snick knows, registered [`Custom`] ops, and [`Opaque`] for all other layers.
         ///
         /// ```
-        /// use snick_ir::{Op, ops};
+        /// use snick::{ops, Op};
         ///
         /// let op = Op::from(ops::Concat { axis: -1 });
         /// assert_eq!(op.type_name(), "Concat");
         /// assert_eq!(op.attrs().int("axis")?, Some(-1));
         /// assert!(matches!(op, Op::Concat(concat) if concat.axis == -1));
-        /// # Ok::<(), snick_ir::OpError>(())
+        /// # Ok::<(), snick::OpError>(())
         /// ```
         // Not `#[non_exhaustive]`, so that a match in a sibling crate fails to compile if it misses a new op.
         #[derive(Clone, PartialEq, Debug)]

@@ -23,9 +23,8 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use snick_ir::rewrite::{Patch, RewriteResult, decomposed};
-/// use snick_ir::{Arity, Custom, CustomOp, Facts, Infer, OpError};
-/// use snick_tensor::Tensor;
+/// use snick::rewrite::decomposed;
+/// use snick::{Arity, Custom, CustomOp, Facts, Infer, OpError, Patch, RewriteResult, Tensor};
 ///
 /// #[derive(Debug)]
 /// struct Square;

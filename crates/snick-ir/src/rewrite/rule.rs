@@ -17,7 +17,7 @@ type RuleClosure = dyn Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Se
 /// `absolute + relative * |x|`.
 ///
 /// ```
-/// use snick_ir::rewrite::{RewriteResult, Rule, Tolerance};
+/// use snick::{RewriteResult, Rule, Tolerance};
 ///
 /// let rule = Rule::new("fold-bn", |_| Ok(RewriteResult::NoMatch)).may_round_within(1e-5, 0.0);
 /// assert_eq!(rule.tolerance(), Some(Tolerance { relative: 1e-5, absolute: 0.0 }));
@@ -42,7 +42,8 @@ impl Tolerance {
 /// ```
 /// use std::collections::HashSet;
 ///
-/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+/// use snick::rewrite::{self, DriverOptions};
+/// use snick::{RewriteResult, Rule};
 ///
 /// let dropped = HashSet::from(["a".to_string()]);
 /// let rule = Rule::new("drop-named", move |patch| match dropped.contains(patch.node().name()) {
@@ -52,11 +53,11 @@ impl Tolerance {
 ///
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
 ///             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// snick_ir::infer(&mut graph);
+/// let mut graph = snick::text::parse(text, None)?;
+/// snick::infer(&mut graph);
 /// let trace = rewrite::apply(&mut graph, &[rule], DriverOptions::default());
 /// assert_eq!((trace.applied.len(), graph.len()), (1, 3));
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 ///
 /// For plain functions, [`Rule::exact`], [`Rule::rounding`] and [`Rule::for_target`] are `const`.
@@ -129,7 +130,7 @@ impl Rule {
     /// Declares that replacements may round differently, within [`Tolerance::UNDECLARED`].
     ///
     /// ```
-    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    /// use snick::{RewriteResult, Rule};
     ///
     /// let rule = Rule::new("sum-in-another-order", |_| Ok(RewriteResult::NoMatch)).may_round();
     /// assert!(!rule.is_exact());
@@ -145,7 +146,7 @@ impl Rule {
     /// checks also allow for the resulting rounding error.
     ///
     /// ```
-    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    /// use snick::{RewriteResult, Rule};
     ///
     /// const RECIPROCAL: Rule =
     ///     Rule::exact("multiply-by-reciprocal", |_| Ok(RewriteResult::NoMatch)).may_round_within(1e-6, 0.0);

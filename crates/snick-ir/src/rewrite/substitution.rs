@@ -7,9 +7,8 @@ use crate::Value;
 /// can verify the claim.
 ///
 /// ```
-/// use snick_ir::GraphBuilder;
-/// use snick_ir::rewrite::Substitution;
-/// use snick_tensor::ElementType;
+/// use snick::rewrite::Substitution;
+/// use snick::{ElementType, GraphBuilder};
 ///
 /// let b = GraphBuilder::new("g");
 /// let x = b.parameter("x", ElementType::F32, "N")?;
@@ -17,7 +16,7 @@ use crate::Value;
 /// let (old, new) = (b.relu(relu)?, relu);
 /// let twice = Substitution { by: "relu-once", old, new, reads: vec![x], tolerance: None, widens: false };
 /// # let _ = twice;
-/// # Ok::<(), snick_ir::OpError>(())
+/// # Ok::<(), snick::OpError>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Substitution {

@@ -9,12 +9,13 @@ use crate::Located;
 /// An applied rule.
 ///
 /// ```
-/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+/// use snick::rewrite::{self, DriverOptions};
+/// use snick::{RewriteResult, Rule};
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
 ///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
 ///     _ => Ok(RewriteResult::NoMatch),
@@ -39,12 +40,13 @@ pub struct Applied {
 /// A layer that a rule matched and declined.
 ///
 /// ```
-/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+/// use snick::rewrite::{self, DriverOptions};
+/// use snick::{RewriteResult, Rule};
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let never = Rule::new("never", |patch| match patch.node().name() {
 ///     "a" => Ok(RewriteResult::declined("another layer may read it")),
 ///     _ => Ok(RewriteResult::NoMatch),
@@ -69,7 +71,8 @@ pub struct MissedRewrite {
 /// A replacement rejected by a [`Check`](super::Check).
 ///
 /// ```
-/// use snick_ir::rewrite::{self, Check, DriverOptions, Proposal, RewriteResult, Rule};
+/// use snick::rewrite::{self, DriverOptions};
+/// use snick::{Check, Proposal, RewriteResult, Rule};
 ///
 /// /// Refuses every replacement.
 /// struct Refuse;
@@ -82,8 +85,8 @@ pub struct MissedRewrite {
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
 ///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
 ///     _ => Ok(RewriteResult::NoMatch),
@@ -106,12 +109,13 @@ pub struct CheckFailure {
 /// Statistics of one rule.
 ///
 /// ```
-/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+/// use snick::rewrite::{self, DriverOptions};
+/// use snick::{RewriteResult, Rule};
 ///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
 /// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
 ///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
 ///     "b" => Ok(RewriteResult::declined("it is the last one")),

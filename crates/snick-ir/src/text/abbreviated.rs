@@ -19,7 +19,7 @@ const LONGEST: usize = 4096;
 /// Truncates text that is too long to show.
 ///
 /// ```
-/// use snick_ir::text::shortened;
+/// use snick::text::shortened;
 ///
 /// assert_eq!(shortened("relu"), "relu");
 /// let long = "x".repeat(5000);
@@ -37,7 +37,7 @@ impl AttrValue<'_> {
     /// [`MOST_SHOWN`] items is shortened to its first items and the number of items.
     ///
     /// ```
-    /// use snick_ir::AttrValue;
+    /// use snick::AttrValue;
     ///
     /// assert_eq!(AttrValue::from([1, 2]).abbreviated(), "[1,2]");
     /// let many = AttrValue::from((0..1000).collect::<Vec<i64>>()).abbreviated();

@@ -5,7 +5,7 @@ use std::fmt;
 /// Text from a model on one line, with line breaks, control characters and bidirectional marks as `\u{..}`.
 ///
 /// ```
-/// use snick_ir::text::Escaped;
+/// use snick::text::Escaped;
 ///
 /// assert_eq!(Escaped("a\u{1b}[31m\nb").to_string(), r"a\u{1b}[31m\u{a}b");
 /// assert_eq!(Escaped("größer").to_string(), "größer");

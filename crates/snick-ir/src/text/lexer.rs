@@ -233,7 +233,7 @@ impl<'t> Lexer<'t> {
 ///
 /// ```
 /// let text = "snick 1 // one\ngraph \"// none\" { # two\n}\n";
-/// assert_eq!(snick_ir::text::comments(text), [(1, "// one"), (2, "# two")]);
+/// assert_eq!(snick::text::comments(text), [(1, "// one"), (2, "# two")]);
 /// ```
 pub fn comments(text: &str) -> Vec<(u32, &str)> {
     let (mut lexer, mut comments) = (Lexer::new(text), Vec::new());

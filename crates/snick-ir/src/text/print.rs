@@ -27,13 +27,13 @@ pub enum Weights {
 /// How a graph is printed.
 ///
 /// ```
-/// use snick_ir::text::{PrintOptions, parse, print};
+/// use snick::text::{parse, print, PrintOptions};
 ///
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n}\n";
 /// let mut graph = parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// assert!(snick::infer(&mut graph).is_empty());
 /// assert_eq!(print(&graph, PrintOptions::new().types(false)), text);
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

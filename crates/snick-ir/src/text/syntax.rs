@@ -5,7 +5,7 @@ use super::escape::{is_invisible, write_code};
 /// Whether a graph in the text form refers to a weights file. Searches for offsets without parsing the text.
 ///
 /// ```
-/// use snick_ir::text::has_packed_weights;
+/// use snick::text::has_packed_weights;
 ///
 /// assert!(has_packed_weights("%c = Const-1 f32[64] #0123456789abcdef@128"));
 /// assert!(!has_packed_weights("%c = Const-1 f32[64] #0123456789abcdef"));

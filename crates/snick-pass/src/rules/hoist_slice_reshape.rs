@@ -2,11 +2,11 @@
 //! is separate from the other hoist-slice rules, because axis maps cannot express how a Reshape merges and
 //! splits axes.
 
-use smallvec::SmallVec;
 use snick_ir::ops::shape::reshape::Reshape;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
+use snick_tensor::SmallVector;
 
 use crate::layout::pays;
 use crate::selection::{AnySlice, Selection};
@@ -36,9 +36,9 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 
 /// The shape of the slice as the target of a Reshape, in which a dynamic dim is -1; `None` if no such target
 /// exists.
-fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
+fn target(patch: &Patch) -> Result<Option<SmallVector<i64, 4>>, OpError> {
     let dims = patch.dims(patch.output(0))?.unwrap_or_default();
-    let target: SmallVec<[i64; 4]> = dims.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
+    let target: SmallVector<i64, 4> = dims.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
     let open = target.iter().filter(|&&dim| dim == -1).count();
     // Next to a dim of 0, -1 is ambiguous.
     Ok((open == 0 || (open == 1 && !target.contains(&0))).then_some(target))
@@ -52,7 +52,7 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
     to: &[SymExpr],
     selection: &Selection<C>,
 ) -> Option<Selection<C>> {
-    let mut axes: SmallVec<[(usize, C); 2]> = SmallVec::new();
+    let mut axes: SmallVector<(usize, C), 2> = SmallVector::new();
     let (mut i, mut j) = (0, 0);
     while i < from.len() || j < to.len() {
         let is_one = |dims: &[SymExpr], at: usize| dims.get(at).is_some_and(|dim| dim.as_const() == Some(1));
@@ -96,11 +96,12 @@ fn through_group<C: AnySlice>(
     last: usize,
     to: &[SymExpr],
     selection: &Selection<C>,
-) -> Option<SmallVec<[(usize, AxisSlice); 2]>> {
+) -> Option<SmallVector<(usize, AxisSlice), 2>> {
     let mut sliced = selection.iter().filter(|&(axis, _)| (last..last + to.len()).contains(&axis));
-    let Some((axis, cut)) = sliced.next() else { return Some(SmallVec::new()) };
+    let Some((axis, cut)) = sliced.next() else { return Some(SmallVector::new()) };
     let slice = cut.as_static()?;
-    let sizes = |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVec<[i64; 4]>>>();
+    let sizes =
+        |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVector<i64, 4>>>();
     let (from, to) = (sizes(from)?, sizes(to)?);
     let (outer, inner) = to.split_at(axis - last);
     // The slice must be contiguous: its step is 1, and all axes of the group before the sliced axis have size
@@ -110,7 +111,7 @@ fn through_group<C: AnySlice>(
     }
     let row = product(inner.get(1..)?)?;
     let (start, len) = (slice.start.checked_mul(row)?, slice.len.checked_mul(row)?);
-    let mut axes = SmallVec::new();
+    let mut axes = SmallVector::new();
     let mut below = product(&from)?;
     let mut offset = start;
     for (at, dim) in (first..).zip(from) {

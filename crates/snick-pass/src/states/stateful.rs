@@ -27,8 +27,8 @@ use super::{State, names};
 /// #             %\"present.0\" = Result-1(%all)\n  %y = Result-1(%all)\n}\n";
 /// use snick_pass::states::make_stateful;
 ///
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// assert_eq!(make_stateful(&mut graph)?.len(), 1);
 /// assert_eq!((graph.parameters().count(), graph.results().count()), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -27,10 +27,11 @@ struct Variable {
 /// #             %old = ReadValue-6(%zero) {variable_id: \"sum\", variable_type: f32, variable_shape: \"2\"}\n  \
 /// #             %new = Add-1(%old, %x) {auto_broadcast: \"numpy\"}\n  \
 /// #             %put = Assign-6(%new) {variable_id: \"sum\"}\n  %y = Result-1(%new)\n}\n";
-/// use snick_pass::states::{State, make_stateless};
+/// use snick::State;
+/// use snick_pass::states::make_stateless;
 ///
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let states = make_stateless(&mut graph)?;
 /// assert_eq!(graph.node(graph.parameters().last().expect("an input")).name(), "past.sum");
 /// assert!(matches!(&states[0], State::Passed { initial, .. } if initial == "f32[2] of 0"));

@@ -1,8 +1,8 @@
 //! Builds the graph: names, connections, and a [`Site`] for each node.
 
+use snick_tensor::SmallVector;
 use std::collections::HashMap;
 
-use smallvec::SmallVec;
 use snick_ir::{BuildMode, Declared, Graph, GraphBuilder, Located, NodeId, Value};
 
 use super::function::Functions;
@@ -26,7 +26,7 @@ enum NamedValue {
     /// An output of another node, which has its own name.
     Alias(Value),
     /// The outputs of a node that was replaced by several layers, or the members of a tuple.
-    Several(SmallVec<[Value; 4]>),
+    Several(SmallVector<Value, 4>),
 }
 
 impl<'f> FunctionBuilder<'f> {
@@ -67,7 +67,7 @@ impl<'f> FunctionBuilder<'f> {
             .scope(node.name.as_str())
             .loc(node.object.json().loc());
         let functions = self.functions;
-        let mut site = Site { builder, functions, node, inputs, further: SmallVec::new() };
+        let mut site = Site { builder, functions, node, inputs, further: SmallVector::new() };
         let lowered = match node.op.as_str() {
             "Parameter" => site.parameter()?.map(Some),
             "Constant" => constant::tensor(node)?.and_then(|tensor| site.constant(tensor)).map(Some),
@@ -82,7 +82,7 @@ impl<'f> FunctionBuilder<'f> {
             Some(value) => (value, site.further),
             None => {
                 let opaque = site.opaque(declared.as_ref());
-                (opaque.map_err(|error| node.object.json().error(error.to_string()))?, SmallVec::new())
+                (opaque.map_err(|error| node.object.json().error(error.to_string()))?, SmallVector::new())
             }
         };
         self.graph.rename(value.node, node.name.as_str());
@@ -93,7 +93,7 @@ impl<'f> FunctionBuilder<'f> {
         // If a single layer computes all outputs, they are the ports of this layer; otherwise they are
         // listed.
         let plain = (0..outputs).map(|port| Value { node: value.node, port: port as u32 });
-        let outputs: SmallVec<[Value; 4]> = match further.is_empty() && value.port == 0 {
+        let outputs: SmallVector<Value, 4> = match further.is_empty() && value.port == 0 {
             true => plain.collect(),
             false => std::iter::once(value).chain(further.iter().copied()).collect(),
         };

@@ -2,11 +2,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-use smallvec::SmallVec;
 use snick_ir::ops::Parameter;
 use snick_ir::{Attrs, Declared, GraphBuilder, Op, OpError, Output, RawNode, Value, Version};
 use snick_shape::ShapeSpec;
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use super::function::Functions;
 use super::node::Node;
@@ -24,9 +23,9 @@ pub(super) struct Site<'b, 'd> {
     /// The node.
     pub(super) node: &'b Node<'d>,
     /// The values at the inputs of the node.
-    pub(super) inputs: SmallVec<[Value; 4]>,
+    pub(super) inputs: SmallVector<Value, 4>,
     /// If several layers produce the outputs, the values of all outputs except the first.
-    pub(super) further: SmallVec<[Value; 4]>,
+    pub(super) further: SmallVector<Value, 4>,
 }
 
 impl<'b> Deref for Site<'b, '_> {
@@ -79,7 +78,7 @@ impl Site<'_, '_> {
     }
 
     /// The integers of a value, if known.
-    pub(super) fn known(&self, value: Value) -> Option<SmallVec<[i64; 4]>> {
+    pub(super) fn known(&self, value: Value) -> Option<SmallVector<i64, 4>> {
         self.fact(value).ok()?.ints()
     }
 
@@ -108,7 +107,7 @@ impl Site<'_, '_> {
         let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
         layer.outs.resize_with(outputs, Output::unknown);
         if let (declared @ Some(_), [out]) =
-            (declared.cloned().or_else(|| self.declared_by_attrs()), layer.outs.as_mut_slice())
+            (declared.cloned().or_else(|| self.declared_by_attrs()), &mut layer.outs[..])
         {
             out.declared = declared;
         }

@@ -1,8 +1,7 @@
 //! Element types and shapes in nGraph's notation.
 
-use smallvec::SmallVec;
 use snick_ir::Declared;
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use crate::ReadError;
 use crate::json::{Json, Object};
@@ -28,7 +27,7 @@ const C_TYPES: &[(&str, ElementType)] = &[
 ];
 
 /// Dims, with -1 for a dynamic dim; `None` for a dynamic rank.
-pub(super) type DeclaredDims = Option<SmallVec<[i64; 4]>>;
+pub(super) type DeclaredDims = Option<SmallVector<i64, 4>>;
 
 /// An element type. It is written as the name of a C++ type; in the oldest files, as an object that contains
 /// this name.

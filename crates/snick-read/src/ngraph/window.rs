@@ -1,11 +1,11 @@
 //! Convolution and pooling: windows that slide over the spatial axes.
 
-use smallvec::SmallVec;
 use snick_ir::{AttrValue, Attrs, OpError, Value};
+use snick_tensor::SmallVector;
 
 use super::site::Site;
 
-type Numbers = SmallVec<[i64; 4]>;
+type Numbers = SmallVector<i64, 4>;
 
 /// A required list of numbers.
 pub(super) fn numbers(site: &Site, name: &'static str) -> Result<Numbers, OpError> {
@@ -20,7 +20,7 @@ pub(super) fn numbers_or(
     default: i64,
 ) -> Result<Numbers, OpError> {
     let numbers = site.node.attrs.ints(name)?.filter(|numbers| !numbers.is_empty());
-    Ok(numbers.unwrap_or_else(|| SmallVec::from_elem(default, count)))
+    Ok(numbers.unwrap_or_else(|| SmallVector::from_elem(default, count)))
 }
 
 /// Rejects any padding type other than explicit padding.
@@ -72,7 +72,7 @@ fn prepared(site: &mut Site) -> Result<(Value, Numbers, Numbers), OpError> {
     }
     let whole = |pads: &Numbers| -> Vec<i64> { [0, 0].iter().chain(pads).copied().collect() };
     let data = site.padded(data, &whole(&below), &whole(&above))?;
-    let none = |pads: Numbers| SmallVec::from_elem(0, pads.len());
+    let none = |pads: Numbers| SmallVector::from_elem(0, pads.len());
     Ok((data, none(below), none(above)))
 }
 

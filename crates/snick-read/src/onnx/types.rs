@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use smallvec::SmallVec;
 use snick_ir::Declared;
 use snick_onnx::{DimValue, ValueInfo, from_number};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 /// The symbols for named dims. A name can be any text, but a symbol must be an identifier.
 #[derive(Default)]
@@ -66,7 +65,7 @@ pub(super) fn declared(info: &ValueInfo) -> Option<Declared> {
             Some(DimValue::Value(size)) => size.max(-1),
             _ => -1,
         };
-        shape.dim.iter().map(size).collect::<SmallVec<_>>()
+        shape.dim.iter().map(size).collect::<SmallVector<_, 4>>()
     });
     Some(Declared { element_type, dims })
 }

@@ -1,11 +1,11 @@
 //! Networks and bodies: their layers and the edges between them.
 
-use smallvec::SmallVec;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::{self, Opaque};
 use snick_ir::{
     Dialect, Graph, IR_VERSIONS, Info, Located, Node, Op, OpError, Output, PortIds, RawNode, Value,
 };
+use snick_tensor::SmallVector;
 
 use super::layer::{Layer, port_ids, read_layer};
 use super::layer_ids::{LayerId, LayerIds};
@@ -93,7 +93,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     let inputs = PortIds::new(&layer.input_ids);
     let outputs = PortIds::new(&layer.output_ids);
     let first_output = u32::try_from(layer.input_ids.len()).unwrap_or(u32::MAX);
-    let mut wrong: SmallVec<[OpError; 1]> = SmallVec::new();
+    let mut wrong: SmallVector<OpError, 1> = SmallVector::new();
     let mut raw = RawNode::openvino(&layer.op_type, layer.version.clone(), layer.attrs, layer.outs.len());
     let mut truncated = None;
     let is_recorded = Opaque::is_recorded(&layer.version, &raw.attrs);

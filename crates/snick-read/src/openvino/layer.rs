@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use smallvec::SmallVec;
 use snick_ir::{AttrValue, Attrs, Declared, Info, Loc, Output, PortIds, Version};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use super::body::Body;
 use super::net::{Context, Net};
@@ -19,9 +18,9 @@ pub(super) struct Layer<'x> {
     pub(super) version: Version,
     pub(super) loc: Loc,
     pub(super) attrs: Attrs<'x>,
-    pub(super) input_ids: SmallVec<[u32; 5]>,
-    pub(super) output_ids: SmallVec<[u32; 1]>,
-    pub(super) outs: SmallVec<[Output; 1]>,
+    pub(super) input_ids: SmallVector<u32, 5>,
+    pub(super) output_ids: SmallVector<u32, 1>,
+    pub(super) outs: SmallVector<Output, 1>,
     /// Metadata: `rt_info`, and unknown attributes and elements.
     pub(super) info: Vec<Info>,
     /// Boxed, because few layers have bodies.
@@ -42,9 +41,9 @@ pub(super) fn read_layer<'x>(
         version: Version::from_ir(cursor.attr("version").map_or("", |v| v)),
         loc,
         attrs: Attrs::new(),
-        input_ids: SmallVec::new(),
-        output_ids: SmallVec::new(),
-        outs: SmallVec::new(),
+        input_ids: SmallVector::new(),
+        output_ids: SmallVector::new(),
+        outs: SmallVector::new(),
         info: Vec::new(),
         body: None,
     };
@@ -130,7 +129,7 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                 let id = cursor.number("id")?;
                 let precision = cursor.attr("precision").and_then(|p| ElementType::from_ir_precision(p));
                 let names = cursor.attr("names").map(|names| split_names(names));
-                let mut dims: SmallVec<[i64; 4]> = SmallVec::new();
+                let mut dims: SmallVector<i64, 4> = SmallVector::new();
                 while let Some(text) = cursor.dim() {
                     dims.push(size(cursor, text)?);
                 }

@@ -1,10 +1,10 @@
 //! Sets of ports.
 
-use smallvec::SmallVec;
+use snick_tensor::SmallVector;
 
 /// A set of ports, given by their indices.
 #[derive(Default)]
-pub(super) struct PortSet(SmallVec<[u64; 1]>);
+pub(super) struct PortSet(SmallVector<u64, 1>);
 
 impl PortSet {
     /// Inserts a port, and returns whether it is new.

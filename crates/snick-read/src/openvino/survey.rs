@@ -17,7 +17,7 @@ use crate::ReadError;
 /// <input><port id="0"><dim>2</dim><dim>-1</dim></port></input></layer></layers></net>"#;
 /// let survey = snick_read::openvino::Survey::of(text.as_bytes(), "n.xml")?;
 /// assert_eq!(survey.input_ports.values().next().unwrap(), &[vec![2, -1]]);
-/// # Ok::<(), snick_read::ReadError>(())
+/// # Ok::<(), snick::ReadError>(())
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]

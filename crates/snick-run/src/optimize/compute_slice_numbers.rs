@@ -7,11 +7,10 @@
 
 use std::collections::HashMap;
 
-use smallvec::SmallVec;
 use snick_ir::ops::slice::bounds::Bounds;
 use snick_ir::{Fact, Graph, IntOrValue, Op};
-use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, CompareOp};
+use snick_tensor::{ElementType, SmallVector};
 
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::slice_numbers::{SliceNumbers, Term, TermId, Terms};
@@ -57,7 +56,7 @@ pub(super) fn compute_slice_numbers(plan: &mut Plan, graph: &Graph) {
             absorbed: Vec::new(),
         };
         let operands = plan.steps[i].operands[1..].iter();
-        let operands: Option<SmallVec<[TermId; 6]>> =
+        let operands: Option<SmallVector<TermId, 6>> =
             operands.map(|&operand| search.term(operand, 0)).collect();
         let Search { ports, terms, absorbed, .. } = search;
         let Some(operands) = operands.filter(|_| !absorbed.is_empty()) else { continue };

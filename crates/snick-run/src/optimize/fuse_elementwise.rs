@@ -4,10 +4,9 @@
 //! or convolution. Inferred shapes decide which layers are fused. At run time, if the actual sizes do not
 //! allow a single pass, the layers are evaluated one by one.
 
-use smallvec::SmallVec;
 use snick_ir::{Graph, OpTraits};
-use snick_tensor::ElementType;
 use snick_tensor::kernels::{ElementFunction, Stage};
+use snick_tensor::{ElementType, SmallVector};
 
 use crate::fused_elementwise::{FusedLayer, FusedLayers, FusedProduct};
 use crate::plan::{Plan, Step, StepKind};
@@ -84,9 +83,9 @@ fn after(product: Step, mut step: Step) -> Step {
 
 /// The function of a step, and the ports whose inputs have the same shape as its output, if the step can be
 /// fused.
-fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usize; 2]>)> {
+fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVector<usize, 2>)> {
     let is_float = |et: ElementType| et == ElementType::F32 || et.is_half();
-    let inputs: Option<SmallVec<[_; 2]>> =
+    let inputs: Option<SmallVector<_, 2>> =
         graph.inputs(step.node).into_iter().map(|input| Some(&graph.output(input?)?.fact)).collect();
     let (inputs, output) = (inputs?, &graph.node(step.node).outs().first()?.fact);
     if !matches!(step.kind, StepKind::Op) || !is_float(output.element_type) {
@@ -98,7 +97,7 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usi
         ElementFunction::Binary(_) => 0..2,
     };
     let are_float = ports.clone().all(|port| is_float(inputs[port].element_type));
-    let ports: SmallVec<[usize; 2]> = ports
+    let ports: SmallVector<usize, 2> = ports
         .filter(|&port| step.operands[port].slot().is_some() && inputs[port].shape == output.shape)
         .collect();
     (are_float && !ports.is_empty()).then_some((function, ports))

@@ -5,7 +5,8 @@ use crate::sym_expr::SymExpr;
 /// What is known about the start or stop of a slice.
 ///
 /// ```
-/// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};
+/// use snick::{Interval, Origin, Symbols};
+/// use snick_shape::{SliceBound, length};
 ///
 /// // `x[:k]` of an axis of `W` elements, where `k` is not negative.
 /// let mut symbols = Symbols::default();

@@ -37,7 +37,8 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
 /// beyond every axis.
 ///
 /// ```
-/// use snick_shape::{Interval, length_interval};
+/// use snick::Interval;
+/// use snick_shape::length_interval;
 ///
 /// // `x[k:]` of an axis of 4 to 10 elements, with k from -3 to 2.
 /// let (axis, start) = (Interval::new(4, 10).unwrap(), Interval::new(-3, 2).unwrap());

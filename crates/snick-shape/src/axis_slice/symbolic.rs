@@ -25,7 +25,8 @@ use crate::symbols::{Origin, Symbols};
 /// `capped`).
 ///
 /// ```
-/// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};
+/// use snick::{Interval, Origin, Symbols};
+/// use snick_shape::{SliceBound, length};
 ///
 /// let mut symbols = Symbols::default();
 /// let w = symbols.named("W", Interval::new(1, i64::MAX).unwrap(), Origin::default())?;
@@ -38,7 +39,7 @@ use crate::symbols::{Origin, Symbols};
 /// assert_eq!(slice(at(1), at(-1), 1), "max(W-2,0)");
 /// assert_eq!(slice(at(-2), SliceBound::Masked, 1), "min(W,2)");
 /// assert_eq!(slice(SliceBound::Masked, SliceBound::Masked, -1), "W");
-/// # Ok::<(), snick_shape::SymbolError>(())
+/// # Ok::<(), snick::SymbolError>(())
 /// ```
 pub fn length(
     symbols: &mut Symbols,

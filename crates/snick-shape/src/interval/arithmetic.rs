@@ -66,7 +66,7 @@ impl Interval {
     /// `-self`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let a = Interval::new(-5, 7).unwrap();
     /// assert_eq!(a.neg().to_string(), "-7..5");
     /// ```
@@ -77,7 +77,7 @@ impl Interval {
     /// `self + other`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.add(b).to_string(), "-3..10");
     /// ```
@@ -88,7 +88,7 @@ impl Interval {
     /// `self - other`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.sub(b).to_string(), "-8..5");
     /// ```
@@ -99,7 +99,7 @@ impl Interval {
     /// `self * other`.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.mul(b).to_string(), "-15..21");
     /// ```
@@ -110,7 +110,7 @@ impl Interval {
     /// `self / other` rounded down, ignoring divisors of 0; [`Interval::ANY`] if 0 is the only divisor.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.floor_div(b).to_string(), "-3..3");
     /// ```
@@ -121,7 +121,7 @@ impl Interval {
     /// `self / other` rounded up; for divisors of 0 see [`Interval::floor_div`].
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.ceil_div(b).to_string(), "-2..4");
     /// ```
@@ -132,7 +132,7 @@ impl Interval {
     /// `self / other` rounded towards 0; for divisors of 0 see [`Interval::floor_div`].
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.trunc_div(b).to_string(), "-2..3");
     /// ```
@@ -143,7 +143,7 @@ impl Interval {
     /// The smaller of the two values.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.min(b).to_string(), "-5..3");
     /// ```
@@ -154,7 +154,7 @@ impl Interval {
     /// The larger of the two values.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.max(b).to_string(), "2..7");
     /// ```
@@ -165,7 +165,7 @@ impl Interval {
     /// The absolute value.
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let a = Interval::new(-5, 7).unwrap();
     /// assert_eq!(a.abs().to_string(), "..7");
     /// ```
@@ -183,7 +183,7 @@ impl Interval {
     /// of 0 see [`Interval::floor_div`].
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.modulo(b).to_string(), "..2");
     /// ```
@@ -205,7 +205,7 @@ impl Interval {
     /// divisors of 0 see [`Interval::floor_div`].
     ///
     /// ```
-    /// # use snick_shape::Interval;
+    /// # use snick::Interval;
     /// let [a, b] = [Interval::new(-5, 7).unwrap(), Interval::new(2, 3).unwrap()];
     /// assert_eq!(a.trunc_mod(b).to_string(), "-2..2");
     /// ```

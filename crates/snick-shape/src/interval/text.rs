@@ -8,7 +8,7 @@ use super::Interval;
 /// The reason why an interval could not be parsed.
 ///
 /// ```
-/// # use snick_shape::Interval;
+/// # use snick::Interval;
 /// let error = "4..2".parse::<Interval>().unwrap_err();
 /// assert_eq!(error.to_string(), "`4..2` is empty: the lower end exceeds the upper one");
 /// ```

@@ -7,7 +7,7 @@ use crate::symbols::SymbolError;
 /// The reason why a shape could not be parsed.
 ///
 /// ```
-/// # use snick_shape::{ShapeError, ShapeSpec};
+/// # use snick::{ShapeError, ShapeSpec};
 /// let error = "[1x16]".parse::<ShapeSpec>().unwrap_err();
 /// assert_eq!(error, ShapeError::Separator { dim: "1x16".into(), instead: "1,16".into() });
 /// assert_eq!(error.to_string(), "bad dimension `1x16`; write `1,16`");

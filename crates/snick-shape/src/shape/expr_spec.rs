@@ -16,13 +16,13 @@ use crate::symbols::{Origin, Symbols};
 /// whole dimension: `P=1..8`.
 ///
 /// ```
-/// # use snick_shape::{ExprSpec, Origin, Symbols};
+/// # use snick::{ExprSpec, Origin, Symbols};
 /// let total: ExprSpec = "P+T".parse()?;
 /// assert_eq!(total.names(), ["P", "T"]);
 /// let mut symbols = Symbols::default();
 /// let total = total.instantiate(&mut symbols, Origin::default())?;
 /// assert_eq!(symbols.parse("T+P"), Ok(total));
-/// # Ok::<(), snick_shape::ShapeError>(())
+/// # Ok::<(), snick::ShapeError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExprSpec {

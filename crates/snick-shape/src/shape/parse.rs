@@ -20,7 +20,7 @@ impl Shape {
     /// table.
     ///
     /// ```
-    /// use snick_shape::{Origin, Shape, Symbols};
+    /// use snick::{Origin, Shape, Symbols};
     ///
     /// let mut symbols = Symbols::default();
     /// let shape = Shape::parse("[N, 3, H=16..64, (H+1)/2]", &mut symbols, Origin::default())?;
@@ -28,7 +28,7 @@ impl Shape {
     /// assert_eq!(shape.display_intervals(&symbols).to_string(), "[?,3,16..64,8..32]");
     /// let error = Shape::parse("[2*C]", &mut symbols, Origin::default()).unwrap_err();
     /// assert_eq!(error.to_string(), "bad dimension `2*C`: unknown symbol `C` at character 3 of `2*C`");
-    /// # Ok::<(), snick_shape::ShapeError>(())
+    /// # Ok::<(), snick::ShapeError>(())
     /// ```
     pub fn parse(text: &str, symbols: &mut Symbols, origin: Origin) -> Result<Self, ShapeError> {
         let inner = outer_brackets(text)?;

@@ -15,12 +15,12 @@ use crate::symbols::{Birth, Origin, Symbols};
 /// One dimension as written.
 ///
 /// ```
-/// # use snick_shape::{DimSpec, Interval};
+/// # use snick::{DimSpec, Interval};
 /// let height: DimSpec = "H=16..64".parse()?;
 /// assert_eq!(height, DimSpec::Symbol { name: "H".into(), interval: Interval::new(16, 64).unwrap() });
 /// assert_eq!("?".parse(), Ok(DimSpec::Interval(Interval::DIM)));
 /// assert_eq!(height.to_string(), "H=16..64");
-/// # Ok::<(), snick_shape::ShapeError>(())
+/// # Ok::<(), snick::ShapeError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub enum DimSpec {
 /// A shape as written, before its symbols are created.
 ///
 /// ```
-/// # use snick_shape::{Origin, ShapeSpec, Symbols};
+/// # use snick::{Origin, ShapeSpec, Symbols};
 /// let spec: ShapeSpec = "[N, 3, H=16..64, ?]".parse()?;
 /// assert_eq!(spec.to_string(), "N,3,H=16..64,?");
 /// let mut symbols = Symbols::default();
@@ -65,7 +65,7 @@ impl ShapeSpec {
     /// [`ShapeError`] if a name has contradictory intervals, or an expression can be negative or divide by 0.
     ///
     /// ```
-    /// # use snick_shape::{Origin, ShapeSpec, Symbols};
+    /// # use snick::{Origin, ShapeSpec, Symbols};
     /// let mut symbols = Symbols::default();
     /// let shape = "N,N=2..9".parse::<ShapeSpec>()?.instantiate(&mut symbols, Origin::default())?;
     /// assert_eq!(shape.display(&symbols).to_string(), "[N,N]");

@@ -36,7 +36,7 @@ pub(crate) use table_id::TableId;
 /// A symbol of a [`Symbols`](crate::Symbols) table.
 ///
 /// ```
-/// # use snick_shape::{Interval, Origin, Symbols};
+/// # use snick::{Interval, Origin, Symbols};
 /// # let mut symbols = Symbols::default();
 /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
 /// let id = w.as_symbol().unwrap();
@@ -59,7 +59,7 @@ impl SymbolId {
     /// The index of the symbol, counted from 0 in order of creation.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// assert_eq!(w.as_symbol().unwrap().index(), 0);
@@ -76,7 +76,7 @@ impl SymbolId {
 /// memory.
 ///
 /// ```
-/// use snick_shape::{Interval, Origin, SymExpr, Symbols};
+/// use snick::{Interval, Origin, SymExpr, Symbols};
 ///
 /// let mut symbols = Symbols::default();
 /// let w = symbols.named("W", Interval::DIM, Origin::default())?;
@@ -85,7 +85,7 @@ impl SymbolId {
 /// assert_eq!(symbols.add(&less, &1.into()), Some(w));
 /// assert_eq!(symbols.display(&less).to_string(), "W-1");
 /// assert_eq!(symbols.parse("W-1"), Ok(less));
-/// # Ok::<(), snick_shape::SymbolError>(())
+/// # Ok::<(), snick::SymbolError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SymExpr {
@@ -155,7 +155,7 @@ impl SymExpr {
     /// The value of a constant expression.
     ///
     /// ```
-    /// # use snick_shape::SymExpr;
+    /// # use snick::SymExpr;
     /// assert_eq!(SymExpr::from(3).as_const(), Some(3));
     /// ```
     pub fn as_const(&self) -> Option<i64> {
@@ -168,7 +168,7 @@ impl SymExpr {
     /// The symbol, if the expression is just a symbol.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// assert_eq!(w.as_symbol(), symbols.find("W"));
@@ -185,7 +185,7 @@ impl SymExpr {
     /// Whether the expression depends on `symbol`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let w = w.as_symbol().unwrap();
@@ -199,7 +199,7 @@ impl SymExpr {
     /// The symbols that the expression depends on, ascending and without duplicates.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let area = symbols.parse_or_declare("(H+1)/2*W", Interval::DIM, Origin::default())?;
     /// let names: Vec<_> = area.symbols().into_iter().filter_map(|id| symbols.name(id)).collect();

@@ -30,7 +30,7 @@ const MAX_TERMS: usize = 128;
 /// The reason why an expression could not be parsed, and the position.
 ///
 /// ```
-/// # use snick_shape::Symbols;
+/// # use snick::Symbols;
 /// let error = Symbols::default().parse("2*(3+)").unwrap_err();
 /// assert_eq!(error.offset, 5);
 /// assert_eq!(error.to_string(), "expected a number, a name or `(`, found `)` at character 6 of `2*(3+)`");
@@ -56,7 +56,7 @@ impl ExprError {
 /// The kind of syntax error in an expression.
 ///
 /// ```
-/// # use snick_shape::{ExprErrorKind, Symbols};
+/// # use snick::{ExprErrorKind, Symbols};
 /// let error = Symbols::default().parse("2*x").unwrap_err();
 /// assert_eq!(error.kind, ExprErrorKind::UnknownSymbol("x".into()));
 /// ```
@@ -98,7 +98,7 @@ impl Symbols {
     /// [`ExprError`] with the position. To declare unknown names, use [`Symbols::parse_or_declare`].
     ///
     /// ```
-    /// use snick_shape::{Interval, Origin, Symbols};
+    /// use snick::{Interval, Origin, Symbols};
     ///
     /// let mut symbols = Symbols::default();
     /// let width = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
@@ -123,13 +123,13 @@ impl Symbols {
     /// Same as [`Symbols::parse`], except for unknown names.
     ///
     /// ```
-    /// use snick_shape::{Interval, Origin, Symbols};
+    /// use snick::{Interval, Origin, Symbols};
     ///
     /// let mut symbols = Symbols::default();
     /// let area = symbols.parse_or_declare("H*W", Interval::DIM, Origin::default())?;
     /// assert_eq!(symbols.len(), 2);
     /// assert_eq!(symbols.parse("W*H"), Ok(area));
-    /// # Ok::<(), snick_shape::ExprError>(())
+    /// # Ok::<(), snick::ExprError>(())
     /// ```
     pub fn parse_or_declare(&mut self, text: &str, interval: Interval, origin: Origin) -> Result<SymExpr> {
         let tokens = tokens(text, MAX_TOKENS)?;

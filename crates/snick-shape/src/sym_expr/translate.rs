@@ -5,7 +5,7 @@ use super::{Atom, SymExpr, SymbolId};
 /// The target operations of a translation.
 ///
 /// ```
-/// use snick_shape::{BinaryOp, ExprFolder, Interval, Origin, SymbolId, Symbols};
+/// use snick::{ExprFolder, ExprOp, Interval, Origin, SymbolId, Symbols};
 ///
 /// /// Lines of a small stack language.
 /// struct Stack(Vec<String>);
@@ -22,7 +22,7 @@ use super::{Atom, SymExpr, SymbolId};
 ///         Ok(self.0.push(format!("load {}", symbol.index())))
 ///     }
 ///
-///     fn combine(&mut self, how: BinaryOp, (): (), (): ()) -> Result<(), Self::Error> {
+///     fn combine(&mut self, how: ExprOp, (): (), (): ()) -> Result<(), Self::Error> {
 ///         Ok(self.0.push(format!("{how:?}").to_lowercase()))
 ///     }
 /// }
@@ -56,17 +56,13 @@ pub trait ExprFolder {
     ///
     /// # Errors
     /// If the target cannot express the operation.
-    fn combine(
-        &mut self,
-        how: BinaryOp,
-        a: Self::Output,
-        b: Self::Output,
-    ) -> Result<Self::Output, Self::Error>;
+    fn combine(&mut self, how: ExprOp, a: Self::Output, b: Self::Output)
+    -> Result<Self::Output, Self::Error>;
 }
 
 /// A binary operation on integers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum BinaryOp {
+pub enum ExprOp {
     /// `a + b`
     Add,
     /// `a * b`
@@ -99,17 +95,17 @@ impl SymExpr {
             };
             for atom in &term.monomial.0 {
                 let factor = translate_atom(atom, language)?;
-                product = Some(joined(language, BinaryOp::Multiply, product, factor)?);
+                product = Some(joined(language, ExprOp::Multiply, product, factor)?);
             }
             if let Some(product) = product {
-                total = Some(joined(language, BinaryOp::Add, total, product)?);
+                total = Some(joined(language, ExprOp::Add, total, product)?);
             }
         }
         match total {
             Some(total) if linear.sum.constant == 0 => Ok(total),
             total => {
                 let constant = language.constant(linear.sum.constant)?;
-                joined(language, BinaryOp::Add, total, constant)
+                joined(language, ExprOp::Add, total, constant)
             }
         }
     }
@@ -121,10 +117,10 @@ fn translate_atom<L: ExprFolder>(atom: &Atom, language: &mut L) -> Result<L::Out
         Atom::FloorDiv(quotient) => {
             let dividend = quotient.dividend.translate(language)?;
             let divisor = quotient.divisor.translate(language)?;
-            return language.combine(BinaryOp::FloorDivide, dividend, divisor);
+            return language.combine(ExprOp::FloorDivide, dividend, divisor);
         }
-        Atom::Min(operands) => (operands, BinaryOp::Min),
-        Atom::Max(operands) => (operands, BinaryOp::Max),
+        Atom::Min(operands) => (operands, ExprOp::Min),
+        Atom::Max(operands) => (operands, ExprOp::Max),
     };
     let mut extreme = None;
     for operand in operands.iter() {
@@ -140,7 +136,7 @@ fn translate_atom<L: ExprFolder>(atom: &Atom, language: &mut L) -> Result<L::Out
 
 fn joined<L: ExprFolder>(
     language: &mut L,
-    how: BinaryOp,
+    how: ExprOp,
     first: Option<L::Output>,
     next: L::Output,
 ) -> Result<L::Output, L::Error> {
@@ -170,13 +166,13 @@ mod tests {
             self.0.get(symbol.index()).copied().ok_or(symbol)
         }
 
-        fn combine(&mut self, how: BinaryOp, a: i64, b: i64) -> Result<i64, SymbolId> {
+        fn combine(&mut self, how: ExprOp, a: i64, b: i64) -> Result<i64, SymbolId> {
             Ok(match how {
-                BinaryOp::Add => a + b,
-                BinaryOp::Multiply => a * b,
-                BinaryOp::FloorDivide => a.div_euclid(b),
-                BinaryOp::Min => a.min(b),
-                BinaryOp::Max => a.max(b),
+                ExprOp::Add => a + b,
+                ExprOp::Multiply => a * b,
+                ExprOp::FloorDivide => a.div_euclid(b),
+                ExprOp::Min => a.min(b),
+                ExprOp::Max => a.max(b),
             })
         }
     }

@@ -20,7 +20,7 @@ impl Symbols {
     /// Whether `a <= b` is provable for all possible values of the symbols. `false` means unknown.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut symbols = Symbols::default();
     /// let width = symbols.named("W", Interval::new(1, i64::MAX).unwrap(), Origin::default())?;
     /// let half = symbols.ceil_div(&width, &2.into()).unwrap();
@@ -28,7 +28,7 @@ impl Symbols {
     /// assert!(!symbols.le(&width, &half)); // not for W = 2
     /// let rows = symbols.named("H", Interval::DIM, Origin::default())?;
     /// assert!(!symbols.le(&width, &rows) && !symbols.le(&rows, &width));
-    /// # Ok::<(), snick_shape::SymbolError>(())
+    /// # Ok::<(), snick::SymbolError>(())
     /// ```
     pub fn le(&self, a: &SymExpr, b: &SymExpr) -> bool {
         if a == b {
@@ -47,7 +47,7 @@ impl Symbols {
     /// Whether `a == b` is provable for all possible values of the symbols. `false` means unknown.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut symbols = Symbols::default();
     /// symbols.named("W", Interval::DIM, Origin::default())?;
     /// let a = symbols.parse("(2*W+6)/2 - 3")?;
@@ -63,7 +63,7 @@ impl Symbols {
     /// `a + b`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.add(&w, &1.into()).unwrap();
@@ -79,7 +79,7 @@ impl Symbols {
     /// `a - b`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.sub(&w, &1.into()).unwrap();
@@ -94,7 +94,7 @@ impl Symbols {
     /// `a * b`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.mul(&w, &w).unwrap();
@@ -109,7 +109,7 @@ impl Symbols {
     /// `-a`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.neg(&w).unwrap();
@@ -124,7 +124,7 @@ impl Symbols {
     /// `a / b` rounded down; also `None` if `b` can be 0.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.floor_div(&w, &2.into()).unwrap();
@@ -140,7 +140,7 @@ impl Symbols {
     /// `a / b` rounded up; also `None` if `b` can be 0.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.ceil_div(&w, &2.into()).unwrap();
@@ -159,7 +159,7 @@ impl Symbols {
     /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1); also `None` if `b` can be 0.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.modulo(&w, &2.into()).unwrap();
@@ -174,7 +174,7 @@ impl Symbols {
     /// `min(a, b)`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.min(&w, &5.into()).unwrap();
@@ -188,7 +188,7 @@ impl Symbols {
     /// `max(a, b)`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let result = symbols.max(&w, &5.into()).unwrap();
@@ -209,7 +209,7 @@ impl Symbols {
     /// exceeds `i64`, or a divisor is below 1.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let half = symbols.parse("(W+1)/2")?;
@@ -227,7 +227,7 @@ impl Symbols {
     ///
     /// ```
     /// # use std::collections::HashMap;
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// // A mask of length 10 covers the past `P` and the present `T`, which is 7.
     /// let mut symbols = Symbols::default();
     /// let total = symbols.parse_or_declare("P+T", Interval::DIM, Origin::default())?;
@@ -236,7 +236,7 @@ impl Symbols {
     /// assert_eq!(symbols.solve(&mut vec![(total.clone(), 10)], &mut values), Ok(()));
     /// assert_eq!(values[&p], 3);
     /// assert_eq!(symbols.solve(&mut vec![(total.clone(), 11)], &mut values), Err((total, 11)));
-    /// # Ok::<(), snick_shape::ExprError>(())
+    /// # Ok::<(), snick::ExprError>(())
     /// ```
     ///
     /// # Errors
@@ -279,7 +279,7 @@ impl Symbols {
     /// `None` in the same cases as for the constructors, and if a divisor can become 0.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let half = symbols.parse("(W+1)/2")?;
@@ -301,7 +301,7 @@ impl Symbols {
     /// parses the output.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let area = symbols.parse("W*(W/2) + 7*(W/2)")?;

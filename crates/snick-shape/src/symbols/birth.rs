@@ -10,14 +10,14 @@ use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 /// symbols.
 ///
 /// ```
-/// # use snick_shape::{Birth, Interval, Origin, Symbols};
+/// # use snick::{Birth, Interval, Origin, Symbols};
 /// let mut symbols = Symbols::default();
 /// let count = symbols.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap();
 /// assert_eq!(symbols.birth(count), &Birth::Data(None));
 /// symbols.set_birth(count, Birth::Data(Some("one for each element that is not 0".into())));
 /// # let named = symbols.named("N", Interval::DIM, Origin::default())?.as_symbol().unwrap();
 /// assert_eq!(symbols.birth(named), &Birth::Declared);
-/// # Ok::<(), snick_shape::SymbolError>(())
+/// # Ok::<(), snick::SymbolError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -71,7 +71,7 @@ impl Symbols {
     /// `b2_s0` for body 2, so that they differ from the labels of other tables.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut symbols = Symbols::of_body(2);
     /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
     /// assert_eq!(symbols.display(&unknown).to_string(), "b2_s0");
@@ -89,7 +89,7 @@ impl Symbols {
     /// Like [`Symbols::fresh`], with a reason why the symbol exists.
     ///
     /// ```
-    /// # use snick_shape::{Birth, Interval, Origin, Symbols};
+    /// # use snick::{Birth, Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let size = symbols.fresh_born(Interval::DIM, Origin::default(), || Birth::GivenUp("no rule".into()));
     /// assert_eq!(symbols.reason(size.as_symbol().unwrap()).as_deref(), Some("no rule"));
@@ -116,7 +116,7 @@ impl Symbols {
     /// description.
     ///
     /// ```
-    /// # use snick_shape::{Birth, Interval, Origin, Symbols};
+    /// # use snick::{Birth, Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let [a, b] = ["A", "B"].map(|name| symbols.named(name, Interval::DIM, Origin::default()).unwrap());
     /// let size = symbols.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap();
@@ -176,7 +176,7 @@ impl Symbols {
     /// Gives an unnamed symbol of a body the label of the corresponding symbol in the outer graph.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut outer = Symbols::default();
     /// # outer.fresh(Interval::DIM, Origin::default());
     /// let size = outer.fresh(Interval::DIM, Origin::default());
@@ -203,13 +203,13 @@ impl Symbols {
     /// - `?` for a symbol of another table
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut symbols = Symbols::default();
     /// let n = symbols.named("N", Interval::DIM, Origin::default())?;
     /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
     /// let labels = [n, unknown].map(|expr| symbols.label(expr.as_symbol().unwrap()).into_owned());
     /// assert_eq!(labels, ["N", "s1"]);
-    /// # Ok::<(), snick_shape::SymbolError>(())
+    /// # Ok::<(), snick::SymbolError>(())
     /// ```
     pub fn label(&self, id: SymbolId) -> Cow<'_, str> {
         if let Some(name) = self.name(id) {
@@ -232,7 +232,7 @@ impl Symbols {
     /// The symbol with this label.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut symbols = Symbols::default();
     /// let unknown = symbols.fresh(Interval::DIM, Origin::default());
     /// assert_eq!(symbols.labelled("s0"), unknown.as_symbol());

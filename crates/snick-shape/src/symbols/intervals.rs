@@ -16,7 +16,7 @@ impl Symbols {
     /// The cost is bounded.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let rest = symbols.sub(&w, &symbols.floor_div(&w, &2.into()).unwrap()).unwrap();
@@ -30,7 +30,7 @@ impl Symbols {
     /// The interval of `expr` under the assumption that the value of `given` is in `within`.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let w = symbols.named("W", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let odd = symbols.parse("2*W+1")?;
@@ -51,7 +51,7 @@ impl Symbols {
     /// refinement may not hold.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let [a, b] = ["A", "B"].map(|name| symbols.named(name, Interval::DIM, Origin::default()).unwrap());
     /// let gap = symbols.sub(&b, &a).unwrap();

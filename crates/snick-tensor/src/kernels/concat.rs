@@ -1,13 +1,11 @@
 //! Concatenates tensors.
 
-use smallvec::SmallVec;
-
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::moving;
 use crate::kernels::sharing;
 use crate::kernels::strided_copy::pack_apart;
 use crate::tensor::stored_bytes;
-use crate::{Dims, Tensor, TensorError};
+use crate::{Dims, SmallVector, Tensor, TensorError};
 
 /// The minimum number of bytes per thread.
 const SHARED: usize = 1 << 16;
@@ -44,7 +42,7 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
         let pitch = out.len() / outer;
         let mut first = 0;
         // The packed inputs, and their offsets in each row.
-        let mut packed = SmallVec::<[_; 8]>::new();
+        let mut packed = SmallVector::<_, 8>::new();
         for input in units {
             let width = input.size_in_bytes() / outer;
             match input.packed_bytes() {

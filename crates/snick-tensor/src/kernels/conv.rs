@@ -309,9 +309,9 @@ fn result_dims(input: &Tensor, filters: &Tensor, window: &Window) -> Result<Dims
 
 #[cfg(test)]
 mod tests {
-    use smallvec::smallvec;
 
     use super::*;
+    use crate::SmallVector;
     use crate::kernels::elementwise::{BinaryOp, UnaryOp};
     use crate::kernels::strided_copy::packed_parts;
     use crate::kernels::vectors::Isa;
@@ -322,8 +322,8 @@ mod tests {
     }
 
     fn padded(pad: isize, dilation: usize) -> Window {
-        let (pads, dilations) = (smallvec![pad; 2], smallvec![dilation; 2]);
-        Window { dilations, pads_begin: pads, pads_end: smallvec![pad; 2], ..Window::dense(2) }
+        let (pads, dilations) = (SmallVector::from_elem(pad, 2), SmallVector::from_elem(dilation, 2));
+        Window { dilations, pads_begin: pads, pads_end: SmallVector::from_elem(pad, 2), ..Window::dense(2) }
     }
 
     /// The definition, element by element, in the documented order.
@@ -403,7 +403,10 @@ mod tests {
             Isa::Baseline => By::DepthwisePlanes,
             _ => By::DepthwiseDirect,
         };
-        let strided = |dilation| Window { strides: smallvec![2; 2], ..padded(dilation as isize, dilation) };
+        let strided = |dilation| Window {
+            strides: SmallVector::from_elem(2, 2),
+            ..padded(dilation as isize, dilation)
+        };
         // With transformable filters and contiguous rows, with neither, and on codes.
         let cases = [
             (
@@ -464,15 +467,15 @@ mod tests {
     #[test]
     fn every_algorithm_agrees_with_the_definition() {
         let wide = Window {
-            strides: smallvec![2, 1],
-            dilations: smallvec![1, 2],
-            pads_begin: smallvec![1, -1],
-            pads_end: smallvec![2, 3],
+            strides: SmallVector::from([2, 1]),
+            dilations: SmallVector::from([1, 2]),
+            pads_begin: SmallVector::from([1, -1]),
+            pads_end: SmallVector::from([2, 3]),
         };
         let line = Window {
-            dilations: smallvec![29],
-            pads_begin: smallvec![90],
-            pads_end: smallvec![20],
+            dilations: SmallVector::from([29]),
+            pads_begin: SmallVector::from([90]),
+            pads_end: SmallVector::from([20]),
             ..Window::dense(1)
         };
         let cases = [

@@ -7,14 +7,12 @@
 //!
 //! **Threads.** Each thread computes some blocks.
 
-use smallvec::SmallVec;
-
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::eps_mode::EpsMode;
 use crate::kernels::rows::Blocks;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
-use crate::{Element, Tensor, TensorError};
+use crate::{Element, SmallVector, Tensor, TensorError};
 
 /// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and
 /// variance are accumulated in `f64`.
@@ -54,7 +52,7 @@ pub fn normalize_l2(input: &Tensor, axes: &[usize], eps: f64, mode: EpsMode) -> 
 }
 
 /// One value per column of a block. Most blocks have a single column.
-type Columns = SmallVec<[f64; 4]>;
+type Columns = SmallVector<f64, 4>;
 
 fn zeros(count: usize) -> Columns {
     Columns::from_elem(0.0, count)

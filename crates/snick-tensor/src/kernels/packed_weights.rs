@@ -35,14 +35,14 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 ///
 /// ```
 /// use snick_tensor::kernels::PackedWeights;
-/// use snick_tensor::{ElementType, Tensor};
+/// use snick::{ElementType, Tensor};
 ///
 /// let codes = Tensor::from_slice(&[1i8, 2, 3, 4], &[2, 2])?;
 /// let scales = Tensor::from_slice(&[1f32, 10.], &[2, 1])?;
 /// let weights = PackedWeights::new(&codes, None, &scales, ElementType::F32).unwrap();
 /// let x = Tensor::from_slice(&[1f32, 1.], &[1, 2])?;
 /// assert_eq!(weights.multiply(&x)?.to_f32_vec()?, [3., 70.]);
-/// # Ok::<(), snick_tensor::TensorError>(())
+/// # Ok::<(), snick::TensorError>(())
 /// ```
 #[derive(Debug)]
 pub struct PackedWeights {

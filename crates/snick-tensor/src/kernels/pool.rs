@@ -306,7 +306,7 @@ impl Pooling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smallvec::smallvec;
+    use crate::SmallVector;
 
     fn ramp(dims: &[usize]) -> Tensor {
         let len: usize = dims.iter().product();
@@ -315,11 +315,11 @@ mod tests {
 
     #[test]
     fn maxima_and_their_positions() {
-        let window = Window { strides: smallvec![2, 2], ..Window::dense(2) };
+        let window = Window { strides: SmallVector::from([2, 2]), ..Window::dense(2) };
         let (values, indices) = max_pool_indices(&ramp(&[1, 2, 4, 4]), &[2, 2], &window, &[2, 2], 2).unwrap();
         assert_eq!(values.to_f32_vec().unwrap(), [5.0, 7.0, 13.0, 15.0, 21.0, 23.0, 29.0, 31.0]);
         assert_eq!(indices.to_i64_vec().unwrap(), [5, 7, 13, 15, 5, 7, 13, 15]);
-        let apart = Window { dilations: smallvec![3], ..Window::dense(1) };
+        let apart = Window { dilations: SmallVector::from([3]), ..Window::dense(1) };
         let down = ramp(&[1, 1, 5]).slice(2, 4, 5, -1).unwrap();
         assert_eq!(max_pool(&down, &[2], &apart, &[2]).unwrap().to_f32_vec().unwrap(), [4.0, 3.0]);
     }
@@ -327,10 +327,10 @@ mod tests {
     #[test]
     fn planes_and_then_windows_over_them_are_whole_windows() {
         let window = Window {
-            strides: smallvec![1, 2, 1],
-            dilations: smallvec![1, 1, 2],
-            pads_begin: smallvec![0, 1, 2],
-            pads_end: smallvec![0, 1, 2],
+            strides: SmallVector::from([1, 2, 1]),
+            dilations: SmallVector::from([1, 1, 2]),
+            pads_begin: SmallVector::from([0, 1, 2]),
+            pads_end: SmallVector::from([0, 1, 2]),
         };
         let numbers = (0..2 * 3 * 4 * 9 * 11).map(|i| (i * 7919 % 1009) as f32 - 500.0).collect();
         let x = Tensor::from_vec(&[2, 3, 4, 9, 11], numbers).unwrap();
@@ -370,8 +370,8 @@ mod tests {
             (1..40).flat_map(|size| [(2, 2), (3, 2), (1, 1), (2, 3)].map(|(k, s)| (size, k, s)))
         {
             let window = Window {
-                strides: smallvec![stride],
-                pads_begin: smallvec![kernel as isize - 1],
+                strides: SmallVector::from([stride]),
+                pads_begin: SmallVector::from([kernel as isize - 1]),
                 ..Window::dense(1)
             };
             let numbers = (0..2 * size).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
@@ -387,7 +387,7 @@ mod tests {
     fn windows_side_by_side_in_any_number_of_rows() {
         for (kernel, stride) in [(1, 1), (2, 2), (1, 2), (2, 3), (3, 3), (3, 2)] {
             for [height, width] in [[1, 6], [7, 12], [12, 7], [50, 131]] {
-                let window = Window { strides: smallvec![stride; 2], ..Window::dense(2) };
+                let window = Window { strides: SmallVector::from_elem(stride, 2), ..Window::dense(2) };
                 let numbers = (0..2 * height * width).map(|i| (i * 7919 % 1009) as f32 - 500.0).collect();
                 let x = Tensor::from_vec(&[1, 2, height, width], numbers).unwrap();
                 let kernel = [kernel.min(height), kernel];
@@ -402,9 +402,9 @@ mod tests {
     #[test]
     fn padding_counts_or_not() {
         let window = Window {
-            strides: smallvec![2],
-            pads_begin: smallvec![1],
-            pads_end: smallvec![1],
+            strides: SmallVector::from([2]),
+            pads_begin: SmallVector::from([1]),
+            pads_end: SmallVector::from([1]),
             ..Window::dense(1)
         };
         let x = ramp(&[1, 1, 4]);

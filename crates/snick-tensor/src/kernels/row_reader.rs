@@ -3,10 +3,10 @@
 //! A row of an operand is its last axis after [collapsing](Strided::collapsed): the longest run of elements
 //! with a constant stride.
 
+use crate::SmallVector;
 use std::ops::Range;
 
 use bytemuck::Pod;
-use smallvec::SmallVec;
 
 use crate::kernels::broadcast::{Run, Strided};
 use crate::layout::Offsets;
@@ -77,7 +77,7 @@ pub(crate) struct RowReader<'a, T> {
     /// The starts of the next rows.
     starts: Offsets<'a>,
     /// Elements that cannot be read in place.
-    copies: SmallVec<[T; 64]>,
+    copies: SmallVector<T, 64>,
     /// The gathered elements in `copies` that are still unread.
     gathered: Range<usize>,
     /// The position of the element that fills `copies`.
@@ -98,7 +98,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
             row_len,
             tile_rows: (TILE_ELEMENTS / row_len).min(TILE_ROWS).min(outer.iter().product()),
             starts: Offsets::new(outer, outer_strides, start),
-            copies: SmallVec::new(),
+            copies: SmallVector::new(),
             gathered: 0..0,
             cached: None,
         }
@@ -167,7 +167,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
     fn repeat(&mut self, len: usize) -> &[T] {
         let Run { data, at, .. } = self.advance(len);
         if self.copies.len() < len {
-            self.copies = SmallVec::from_elem(data[at], len);
+            self.copies = SmallVector::from_elem(data[at], len);
         } else if self.cached != Some(at) {
             self.copies.fill(data[at]);
         }
@@ -184,7 +184,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
             self.gathered = 0..0;
             for tile in room(&mut self.copies, rows * self.row_len).chunks_mut(TILE_ROWS * self.row_len) {
                 let rows = tile.len() / self.row_len;
-                let starts: SmallVec<[usize; TILE_ROWS]> = self.starts.by_ref().take(rows).collect();
+                let starts: SmallVector<usize, TILE_ROWS> = self.starts.by_ref().take(rows).collect();
                 for column in (0..self.row_len).step_by(TILE_COLUMNS) {
                     let end = self.row_len.min(column + TILE_COLUMNS);
                     for (to, &at) in tile.chunks_exact_mut(self.row_len).zip(&starts) {
@@ -201,11 +201,11 @@ impl<'a, T: Pod> RowReader<'a, T> {
 }
 
 /// The first `len` elements of `copies`, which grows if necessary.
-fn room<T: Pod>(copies: &mut SmallVec<[T; 64]>, len: usize) -> &mut [T] {
+fn room<T: Pod>(copies: &mut SmallVector<T, 64>, len: usize) -> &mut [T] {
     // Allocates only for the first block, which is the largest. A new vector of zeros is cheap, because
     // allocators often have zeroed memory.
     if copies.len() < len {
-        *copies = SmallVec::from_elem(T::zeroed(), len);
+        *copies = SmallVector::from_elem(T::zeroed(), len);
     }
     &mut copies[..len]
 }

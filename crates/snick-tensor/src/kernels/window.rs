@@ -5,9 +5,7 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
-use crate::{Dims, TensorError};
+use crate::{Dims, SmallVector, TensorError};
 
 /// The parameters of a sliding window, with one entry for each of one to three spatial axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -17,9 +15,9 @@ pub struct Window {
     /// The distance between elements of a window, at least 1.
     pub dilations: Dims,
     /// Padding before each axis; negative crops.
-    pub pads_begin: SmallVec<[isize; 6]>,
+    pub pads_begin: SmallVector<isize, 6>,
     /// Padding after each axis; negative crops.
-    pub pads_end: SmallVec<[isize; 6]>,
+    pub pads_end: SmallVector<isize, 6>,
 }
 
 impl Window {
@@ -28,8 +26,8 @@ impl Window {
         Window {
             strides: Dims::from_elem(1, spatial_rank),
             dilations: Dims::from_elem(1, spatial_rank),
-            pads_begin: SmallVec::from_elem(0, spatial_rank),
-            pads_end: SmallVec::from_elem(0, spatial_rank),
+            pads_begin: SmallVector::from_elem(0, spatial_rank),
+            pads_end: SmallVector::from_elem(0, spatial_rank),
         }
     }
 
@@ -56,7 +54,7 @@ impl Window {
         &self,
         spatial: &[usize],
         kernel: &[usize],
-    ) -> Result<SmallVec<[WindowAxis; 3]>, TensorError> {
+    ) -> Result<SmallVector<WindowAxis, 3>, TensorError> {
         let rank = spatial.len();
         let lens = [
             kernel.len(),

@@ -10,13 +10,13 @@ use crate::{Dims, Element, Storage, TensorError};
 /// Takes the elements of an array, without a copy if they are in row-major order.
 ///
 /// ```
-/// use snick_tensor::Tensor;
+/// use snick::Tensor;
 ///
 /// let array = ndarray::array![[1i64, 2, 3], [4, 5, 6]];
 /// let tensor = Tensor::from(array.reversed_axes().into_dyn());
 /// assert_eq!(tensor.dims(), [3, 2]);
 /// assert_eq!(tensor.to_i64_vec()?, [1, 4, 2, 5, 3, 6]);
-/// # Ok::<(), snick_tensor::TensorError>(())
+/// # Ok::<(), snick::TensorError>(())
 /// ```
 impl<T: Element> From<ArrayD<T>> for Tensor {
     fn from(array: ArrayD<T>) -> Self {
@@ -44,12 +44,12 @@ impl Tensor {
     /// A view as an array, without a copy. Also works for slices, transposes and broadcasts.
     ///
     /// ```
-    /// use snick_tensor::Tensor;
+    /// use snick::Tensor;
     ///
     /// let tensor = Tensor::from_vec(&[2, 3], vec![1f32, 2., 3., 4., 5., 6.])?;
     /// let backward = tensor.slice(1, 2, 3, -1)?;
     /// assert_eq!(backward.view::<f32>()?, ndarray::array![[3., 2., 1.], [6., 5., 4.]].into_dyn());
-    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// # Ok::<(), snick::TensorError>(())
     /// ```
     ///
     /// # Errors

@@ -11,11 +11,11 @@ impl Tensor {
     /// The bytes of the elements in row-major order, mutable, if [`Tensor::is_exclusive`].
     ///
     /// ```
-    /// use snick_tensor::Tensor;
+    /// use snick::Tensor;
     ///
     /// let mut given = Tensor::from_slice(&[1u8, 2], &[2])?;
     /// assert_eq!(given.exclusive_bytes(), None); // no kernel computed it
-    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// # Ok::<(), snick::TensorError>(())
     /// ```
     pub fn exclusive_bytes(&mut self) -> Option<&mut [u8]> {
         if !self.layout.is_contiguous() {

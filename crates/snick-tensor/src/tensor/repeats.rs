@@ -8,11 +8,11 @@ impl Tensor {
     /// without these axes, and the original positions of the remaining axes.
     ///
     /// ```
-    /// # use snick_tensor::Tensor;
+    /// # use snick::Tensor;
     /// let rows = Tensor::from_vec(&[3], vec![1i32, 2, 3])?.broadcast_to(&[1 << 30, 3])?;
     /// let (row, axes) = rows.without_repeats();
     /// assert_eq!((row.dims(), axes), (&[3][..], vec![1]));
-    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// # Ok::<(), snick::TensorError>(())
     /// ```
     pub fn without_repeats(&self) -> (Tensor, Vec<usize>) {
         let Layout { start, dims, strides } = &self.layout;

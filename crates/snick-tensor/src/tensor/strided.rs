@@ -9,12 +9,12 @@ impl Tensor {
     /// ..`, in elements. Only for types of whole bytes.
     ///
     /// ```
-    /// use snick_tensor::{ElementType, Storage, Tensor};
+    /// use snick::{ElementType, Storage, Tensor};
     ///
     /// let bytes = Storage::heap(vec![1, 2, 3, 4]);
     /// let backward = Tensor::from_strided(ElementType::U8, &[4], &[-1], 3, bytes)?;
     /// assert_eq!(backward.to_i64_vec()?, [4, 3, 2, 1]);
-    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// # Ok::<(), snick::TensorError>(())
     /// ```
     ///
     /// # Errors

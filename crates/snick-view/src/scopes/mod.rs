@@ -52,11 +52,11 @@ pub struct Scope {
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
 /// #     %\"h.0/a\" = ReLU-1(%x)\n  %\"h.0/b\" = Tanh-1(%\"h.0/a\")\n  %\"h.1/a\" = ReLU-1(%\"h.0/b\")\n  \
 /// #     %\"h.1/b\" = Tanh-1(%\"h.1/a\")\n  %y = Result-1(%\"h.1/b\")\n}\n";
-/// let graph = snick_ir::text::parse(text, None)?;
+/// let graph = snick::text::parse(text, None)?;
 /// let items = snick_view::scopes(&graph);
 /// let snick_view::Item::Scope(blocks) = &items[1] else { panic!("{items:?}") };
 /// assert_eq!((items.len(), blocks.name.as_str(), blocks.repeats, blocks.size), (3, "h.0 … h.1", 2, 4));
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 pub fn scopes(graph: &Graph) -> Vec<Item> {
     let constant = constants(graph);

@@ -7,8 +7,9 @@ use snick_read::Read;
 
 use super::Model;
 
-impl From<Read> for Model {
-    fn from(Read { graph, errors, notes, missing, files, optional_inputs }: Read) -> Self {
+impl Model {
+    pub(crate) fn from_read(read: Read) -> Self {
+        let Read { graph, errors, notes, missing, files, optional_inputs } = read;
         let not_found =
             |path: &PathBuf| format!("{}: not found; shapes are inferred without weights", path.display());
         let notes = missing.iter().map(not_found).chain(notes).collect();

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{AttrSpec, AttrValue, Op};
 use snick_tensor::{ElementType, SplitMix, Tensor};
@@ -206,9 +205,7 @@ pub(super) fn attribute(
         ("integer" | "non-negative integer", _) => AttrValue::Int(integer(random)),
         ("number", _) => AttrValue::Float(float(random)),
         ("boolean", _) => AttrValue::Bool(random.below(2) == 0),
-        ("integers" | "non-negative integers", _) => {
-            AttrValue::Ints(many(random, integer).into_iter().collect::<SmallVec<_>>())
-        }
+        ("integers" | "non-negative integers", _) => AttrValue::Ints(many(random, integer).into()),
         ("numbers", _) => AttrValue::Floats(many(random, float)),
         ("element type", _) => AttrValue::from(element_type(random)),
         ("shape", Some(AttrValue::Text(old))) if random.below(4) > 0 => text(changed_shape(old, random)),

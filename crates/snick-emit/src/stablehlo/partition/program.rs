@@ -18,8 +18,8 @@ use crate::stablehlo::module::Module;
 ///   %y = Result-1(%p)
 /// }
 /// "#;
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut graph = snick::text::parse(text, None)?;
+/// assert!(snick::infer(&mut graph).is_empty());
 /// let program = Program::of(&stablehlo::module(&graph, Default::default())?)?;
 /// let rows = vec![vec![None, Some("model".to_string())], vec![Some("model".to_string()), None]];
 /// let partition = program.partition(&"model=2".parse()?, &rows);

@@ -1,8 +1,7 @@
 //! Inference of If: the branch that a known condition selects determines the outputs; if the condition is
 //! unknown, the outputs are the union of both branches.
 
-use smallvec::SmallVec;
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use super::iterate::{is_single, truth};
 use super::kind::SubGraphKind;
@@ -23,8 +22,8 @@ pub(super) fn infer(
     let condition = cx.optional(0).ok_or(OpError::NotConnected { port: 0 })?;
     is_single("the condition", condition)?;
     let taken = taken(condition);
-    let mut given = SmallVec::<[Facts; 2]>::new();
-    let mut errors = SmallVec::<[Vec<Located>; 2]>::new();
+    let mut given = SmallVector::<Facts, 2>::new();
+    let mut errors = SmallVector::<Vec<Located>, 2>::new();
     let mut fails = [false; 2];
     for (i, (map, body)) in maps.into_iter().zip(bodies).enumerate() {
         let mark = session.errors.len();

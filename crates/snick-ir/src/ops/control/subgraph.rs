@@ -3,8 +3,7 @@
 //! A [`PortMap`] connects each body with the op. `iterate.rs` infers TensorIterator and Loop, `branch.rs`
 //! infers If, and `execute.rs` runs all three.
 
-use smallvec::SmallVec;
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::branch;
 use super::iterate;
@@ -191,7 +190,7 @@ impl OpDef for SubGraph {
             for (name, links) in [(names[0], &map.inputs), (names[1], &map.outputs)] {
                 attrs.push(name.into(), AttrValue::Texts(links.iter().map(PortLink::to_string).collect()));
             }
-            let back: SmallVec<[i64; 4]> =
+            let back: SmallVector<i64, 4> =
                 map.back_edges.iter().flat_map(|&(from, to)| [from as i64, to as i64]).collect();
             attrs.push(names[2].into(), AttrValue::Ints(back));
         }
@@ -205,7 +204,7 @@ impl OpDef for SubGraph {
             "From Results of the body to outputs, in the same notation.",
             "Pairs of a Result and the Parameter that receives its value in the next iteration.",
         ];
-        let kinds = [Vec::<String>::kind(), Vec::<String>::kind(), SmallVec::<[usize; 4]>::kind()];
+        let kinds = [Vec::<String>::kind(), Vec::<String>::kind(), SmallVector::<usize, 4>::kind()];
         let specs = MAP_NAMES.iter().flat_map(|names| names.iter().zip(kinds.clone()).zip(docs));
         specs.map(|((name, kind), doc)| AttrSpec::optional(name, kind, doc)).collect()
     }

@@ -38,7 +38,7 @@ impl AlignedRegions {
     /// Pools regions, each described by `N` numbers: `pool` appends the bins of one region to the output. If
     /// `has_end` is set, the first region with image -1 ends the list of regions, and the rest of the output
     /// is zero.
-    pub fn pool<const N: usize>(
+    pub(super) fn pool<const N: usize>(
         &self,
         inputs: &[Tensor],
         has_end: bool,

@@ -2,16 +2,15 @@
 
 use std::fmt::Display;
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::{Element, ElementType, Listed, Tensor};
+use snick_tensor::{Element, ElementType, Listed, SmallVector, Tensor};
 
 use crate::ops::allocation::reserved;
 use crate::{Infer, OpError};
 
 /// The floating-point type that these inputs must share; `Dynamic` matches any.
 pub fn common_float(cx: &mut Infer, ports: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
-    let ports: SmallVec<[usize; 5]> = ports.into_iter().collect();
+    let ports: SmallVector<usize, 5> = ports.into_iter().collect();
     ports.iter().try_for_each(|&port| cx.expect_real(port))?;
     Ok(cx.common_type(ports))
 }

@@ -104,7 +104,7 @@ impl ClassNms {
     }
 
     /// The best rows of one image, by descending score.
-    pub fn best_rows(&self, mut rows: Vec<SelectedBox>) -> Vec<SelectedBox> {
+    pub(super) fn best_rows(&self, mut rows: Vec<SelectedBox>) -> Vec<SelectedBox> {
         rows.sort_by(SelectedBox::by_score);
         rows.truncate(limit(self.keep_top_k));
         rows
@@ -131,7 +131,7 @@ impl ClassNms {
 
     /// Builds the outputs from the [best rows](Self::best_rows), which are grouped by image. `boxes` is input
     /// 0.
-    pub fn outputs(
+    pub(super) fn outputs(
         &self,
         mut rows: Vec<SelectedBox>,
         images: usize,

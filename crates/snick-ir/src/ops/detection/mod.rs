@@ -40,3 +40,8 @@ mod rotated_box;
 mod sampling;
 pub(super) mod select_detections;
 pub mod top_k_rois;
+
+pub use self::aligned_regions::AlignedRegions;
+pub use self::anchor_proposals::ProposalLimits;
+pub use self::class_nms::{ClassNms, SortBy};
+pub use self::select_detections::{BoxCode, DetectionAttrs};

@@ -1,9 +1,8 @@
 //! RegionYolo-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, UnaryOp};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::checks::{dims_of, expect_ranks};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
@@ -30,7 +29,7 @@ op! {
         /// Whether to apply a softmax to the classes, rather than a sigmoid to each class.
         pub do_softmax: bool = false,
         /// The anchors in use if `do_softmax` is not set.
-        pub mask: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub mask: SmallVector<i64, 4> = SmallVector::new(),
     }
 }
 
@@ -42,7 +41,7 @@ impl InferOp for RegionYolo {
         let Some(data) = cx.shape(0).dims() else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = data.into();
+        let mut dims: SmallVector<SymExpr, 4> = data.into();
         if self.do_softmax {
             let [first, end] = self.flattened(data.len())?;
             let flat = cx.product(data.iter().take(end).skip(first));

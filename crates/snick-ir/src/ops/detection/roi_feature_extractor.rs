@@ -1,8 +1,7 @@
 //! ExperimentalDetectronROIFeatureExtractor-6.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Listed, Tensor};
+use snick_tensor::{Listed, SmallVector, Tensor};
 
 use super::checks::{check_dims, common_dim, common_float, dims_of, expect_ranks, expect_size, wrong_shape};
 use super::corners::Corners;
@@ -27,7 +26,7 @@ op! {
         /// Samples per bin and axis; 0 or less for about one sample per element of the level.
         pub sampling_ratio: i64 = 0,
         /// Pixels of the image per element, for each level.
-        pub pyramid_scales: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub pyramid_scales: SmallVector<i64, 4> = SmallVector::new(),
         /// Whether positions refer to the centres of elements.
         pub aligned: bool = false,
     }
@@ -47,7 +46,7 @@ impl InferOp for RoiFeatureExtractor {
             expect_size(cx, level, 0, 1)?;
         }
         let regions = common_dim(cx, &[(0, 0)])?;
-        let levels: SmallVec<[(usize, usize); 5]> = (1..cx.len()).map(|level| (level, 1)).collect();
+        let levels: SmallVector<(usize, usize), 5> = (1..cx.len()).map(|level| (level, 1)).collect();
         let channels = common_dim(cx, &levels)?;
         let size = SymExpr::from(self.output_size as i64);
         let dims = [regions.clone(), channels, size.clone(), size];

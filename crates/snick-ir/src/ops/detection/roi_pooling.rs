@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
 use snick_shape::Shape;
 use snick_tensor::kernels::greatest;
-use snick_tensor::{Listed, Tensor};
+use snick_tensor::{Listed, SmallVector, Tensor};
 
 use super::checks::{common_dim, common_float, expect_ranks, expect_size, zero_padded};
 use super::sampling::{FeatureMaps, LinearTap, Plane};
@@ -20,9 +19,9 @@ op! {
     #[op("ROIPooling", since = [1, 2], inputs = Arity::exactly(2), category = Reduction, traits = [PURE])]
     pub struct RoiPooling {
         /// Height and width of the output, if `output_roi` is absent.
-        pub output_size: Option<SmallVec<[i64; 4]>> = None,
+        pub output_size: Option<SmallVector<i64, 4>> = None,
         /// Height and width of the output, if `pooled_h` and `pooled_w` are absent.
-        pub output_roi: Option<SmallVec<[i64; 4]>> = None,
+        pub output_roi: Option<SmallVector<i64, 4>> = None,
         /// Height of the output.
         pub pooled_h: Option<i64> = None,
         /// Width of the output.

@@ -1,10 +1,9 @@
 //! Selects the detections of one image for DetectionOutput: decodes boxes and keeps the best boxes of each
 //! class.
 
-use smallvec::SmallVec;
-
 use super::checks::limit;
 use super::corners::{Corners, highest_first, nms};
+use snick_tensor::SmallVector;
 
 attrs! {
     /// How DetectionOutput decodes and selects boxes.
@@ -17,7 +16,7 @@ attrs! {
         /// the variances.
         pub variance_encoded_in_target: bool = false,
         /// The maximum number of detections per image, as a list of one number; -1 for all.
-        pub keep_top_k: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub keep_top_k: SmallVector<i64, 4> = SmallVector::new(),
         /// How deltas encode boxes.
         pub code_type: BoxCode = BoxCode::Corner,
         /// Whether all classes share the same boxes.
@@ -172,7 +171,7 @@ impl DetectionAttrs {
     }
 
     /// The detections of one image, grouped by class.
-    pub fn select(&self, decoder: &Decoder, scores: &Scores) -> Vec<Detection> {
+    pub(super) fn select(&self, decoder: &Decoder, scores: &Scores) -> Vec<Detection> {
         let mut by_class: Vec<Vec<Detection>> = vec![Vec::new(); scores.classes];
         let mut add = |mut candidates: Vec<Candidate>| {
             candidates.sort_by(|a, b| highest_first(a.0, b.0).then((a.2, a.1).cmp(&(b.2, b.1))));

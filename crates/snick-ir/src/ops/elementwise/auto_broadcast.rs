@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use crate::error::CANNOT_BROADCAST;
 use crate::{AttrField, AttrSpec, AttrValue, Attrs, Infer, OpError, RawNode};
@@ -94,7 +93,7 @@ impl AutoBroadcast {
             Self::Pdpd { axis } => {
                 let (Some(over), Some(under)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
                 let first = pdpd_axis(axis, over.len(), under.len())?;
-                let mut dims: SmallVec<[SymExpr; 4]> = over.into();
+                let mut dims: SmallVector<SymExpr, 4> = over.into();
                 for (dim, other) in dims.iter_mut().skip(first).zip(under) {
                     if !cx.interval(other).contains(1) {
                         *dim = cx.merge(dim, other).ok_or_else(|| cx.conflict(CANNOT_BROADCAST, a, b))?;

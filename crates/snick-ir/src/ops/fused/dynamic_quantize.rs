@@ -1,8 +1,7 @@
 //! DynamicQuantize, from OpenVINO's plug-ins.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use super::rms::output_type;
 use crate::ops::control::opaque::declared_facts;
@@ -33,7 +32,7 @@ op! {
         /// The group size on each axis; 18446744073709551615 for the whole axis.
         pub group_sizes: Option<Vec<String>>,
         /// The permutation from the axes of the data to the axes of the scales; empty for none.
-        pub scales_zp_output_order: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub scales_zp_output_order: SmallVector<i64, 4> = SmallVector::new(),
         /// Where zero points are stored.
         pub output_storage_type: StorageType = StorageType::Planar,
     }

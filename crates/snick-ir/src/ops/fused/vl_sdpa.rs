@@ -1,7 +1,7 @@
 //! VLSDPA, from OpenVINO's plug-ins.
 
-use smallvec::SmallVec;
 use snick_shape::Shape;
+use snick_tensor::SmallVector;
 
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError, normalize_each_axis};
 
@@ -15,13 +15,13 @@ op! {
     )]
     pub struct VlSdpa {
         /// Permutation of the queries' axes; empty for none.
-        pub order_q: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub order_q: SmallVector<i64, 4> = SmallVector::new(),
         /// Permutation of the keys' axes; empty for none.
-        pub order_k: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub order_k: SmallVector<i64, 4> = SmallVector::new(),
         /// Permutation of the values' axes; empty for none.
-        pub order_v: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub order_v: SmallVector<i64, 4> = SmallVector::new(),
         /// Permutation of the output's axes; empty for none.
-        pub order_out: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub order_out: SmallVector<i64, 4> = SmallVector::new(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Col2Im-15.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Tensor, kernels};
+use snick_tensor::{SmallVector, Tensor, kernels};
 
 use crate::ops::nn::blocks::divided;
 use crate::ops::nn::window::{AutoPad, Numbers, Rounding, Windows};
@@ -50,7 +49,7 @@ impl InferOp for Col2Im {
                 cx.unknown(Interval::new(0, most).unwrap_or(Interval::DIM))
             }
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
+        let mut dims: SmallVector<SymExpr, 4> = batch.iter().cloned().collect();
         dims.push(channels);
         let sizes = cx.input(1).elements().filter(|sizes| sizes.len() == 2);
         let mut count = Some(SymExpr::from(1));

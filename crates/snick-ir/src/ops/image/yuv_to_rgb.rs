@@ -1,8 +1,7 @@
 //! NV12toRGB-8, NV12toBGR-8, I420toRGB-8 and I420toBGR-8.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Listed, Tensor, kernels};
+use snick_tensor::{Listed, SmallVector, Tensor, kernels};
 
 use super::color::{ChannelOrder, channel, half, infer_plane, infer_type};
 use crate::ops::nn::blocks::divided;
@@ -87,7 +86,7 @@ impl InferOp for YuvToRgb {
                 }
             }
         }
-        let mut dims: SmallVec<[SymExpr; 4]> = dims.into_iter().collect();
+        let mut dims: SmallVector<SymExpr, 4> = dims.into_iter().collect();
         dims.push(3.into());
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }

@@ -1,8 +1,7 @@
 //! Concat-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor, kernels};
+use snick_tensor::{ElementType, SmallVector, Tensor, kernels};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
@@ -51,7 +50,7 @@ impl Concat {
         };
         let Some(dims) = cx.shape(first).dims() else { return Ok(Shape::unranked()) };
         let axis = normalize_axis(self.axis, dims.len())?;
-        let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+        let mut out: SmallVector<SymExpr, 4> = dims.into();
         let mut sum = SymExpr::from(0);
         for (i, fact) in inputs.iter().enumerate() {
             let Some(dims) = fact.shape.dims() else {

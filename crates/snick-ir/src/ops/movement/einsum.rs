@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, ReduceOp};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use crate::attrs::missing;
 use crate::ops::elementwise::domain::Domain;
@@ -28,7 +27,7 @@ pub struct Einsum {
 
 /// The axis labels of an operand. The label of a letter is its code point; the label of an ellipsis axis is
 /// `ELLIPSIS` plus its distance from the last ellipsis axis.
-pub type Labels = SmallVec<[u32; 6]>;
+pub type Labels = SmallVector<u32, 6>;
 
 /// The label of the last ellipsis axis, greater than every code point.
 const ELLIPSIS: u32 = 0x11_0000;
@@ -106,7 +105,7 @@ impl InferOp for Einsum {
                 let rank =
                     self.output.letters() + count.unwrap_or(0) * usize::from(self.output.after.is_some());
                 let labels = self.output.labels(0, rank)?;
-                let mut axes: SmallVec<[SymExpr; 4]> = SmallVec::new();
+                let mut axes: SmallVector<SymExpr, 4> = SmallVector::new();
                 for label in &labels {
                     let dim = dims.get(label).cloned();
                     axes.push(dim.unwrap_or_else(|| cx.unknown(Interval::DIM)));
@@ -182,7 +181,7 @@ impl Einsum {
 
 impl Subscript {
     fn letters(&self) -> usize {
-        self.before.len() + self.after.as_ref().map_or(0, SmallVec::len)
+        self.before.len() + self.after.as_ref().map_or(0, |after| after.len())
     }
 
     /// The labels of an operand with `rank` axes.

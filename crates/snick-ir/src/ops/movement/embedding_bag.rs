@@ -1,9 +1,8 @@
 //! EmbeddingBagOffsetsSum-3, EmbeddingBagOffsets-15, EmbeddingBagPackedSum-3, EmbeddingBagPacked-15 and
 //! EmbeddingSegmentsSum-3.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Listed, MAX_BYTES, Tensor};
+use snick_tensor::{Listed, MAX_BYTES, SmallVector, Tensor};
 
 use super::super::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -212,7 +211,8 @@ fn infer(bags: Bags, cx: &mut Infer) -> Result<Facts, OpError> {
         return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
     };
     cx.demand_index(1, rows);
-    let mut dims: SmallVec<[SymExpr; 4]> = smallvec![count.unwrap_or_else(|| cx.unknown(Interval::DIM))];
+    let mut dims: SmallVector<SymExpr, 4> =
+        SmallVector::from([count.unwrap_or_else(|| cx.unknown(Interval::DIM))]);
     dims.extend(rest.iter().cloned());
     Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
 }

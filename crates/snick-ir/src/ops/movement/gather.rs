@@ -1,8 +1,7 @@
 //! Gather-1, Gather-7 and Gather-8: select slices on one axis by index.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Tensor, kernels};
+use snick_tensor::{SmallVector, Tensor, kernels};
 
 use super::indices::{position, scalar};
 use super::propagate_elements::propagate_elements;
@@ -175,7 +174,7 @@ impl Gather {
 }
 
 /// Unifies the batch dims of data and indices.
-fn shared(cx: &mut Infer, data: &[SymExpr], indices: &[SymExpr]) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
+fn shared(cx: &mut Infer, data: &[SymExpr], indices: &[SymExpr]) -> Result<SmallVector<SymExpr, 4>, OpError> {
     let dims: Option<_> = data.iter().zip(indices).map(|(a, b)| cx.merge(a, b)).collect();
     dims.ok_or_else(|| cx.conflict("batch dims of data {} and indices {} differ", cx.shape(0), cx.shape(1)))
 }

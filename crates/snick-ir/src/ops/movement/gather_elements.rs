@@ -1,9 +1,8 @@
 //! GatherElements-6.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
@@ -29,7 +28,7 @@ impl InferOp for GatherElements {
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
             (Some(data), None) => {
                 let axis = normalize_axis(self.axis, data.len())?;
-                let Some(mut dims) = cx.unknown_dims(data.len()).dims().map(SmallVec::<[SymExpr; 4]>::from)
+                let Some(mut dims) = cx.unknown_dims(data.len()).dims().map(SmallVector::<SymExpr, 4>::from)
                 else {
                     return Ok(Facts::from(Fact::unknown()));
                 };
@@ -53,7 +52,7 @@ impl InferOp for GatherElements {
                     return Err(conflict(cx));
                 }
                 cx.demand_index(1, &data[axis]);
-                let mut dims: SmallVec<[SymExpr; 4]> = indices.into();
+                let mut dims: SmallVector<SymExpr, 4> = indices.into();
                 for (at, dim) in data.iter().enumerate().filter(|(at, _)| *at != axis) {
                     let merged = cx.merge(dim, &dims[at]);
                     dims[at] = merged.ok_or_else(|| conflict(cx))?;
@@ -81,9 +80,9 @@ pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<
     if at.len() != dims.len() || (0..dims.len()).any(|i| i != axis && at[i] > dims[i]) {
         return Err(OpError::dims_conflict("cannot gather from {} with indices {}", dims, at));
     }
-    let strides: SmallVec<[usize; 6]> = (0..dims.len()).map(|i| count(&dims[i + 1..])).collect();
+    let strides: SmallVector<usize, 6> = (0..dims.len()).map(|i| count(&dims[i + 1..])).collect();
     let values = indices.to_i64_vec()?;
-    let mut place: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
+    let mut place: SmallVector<usize, 6> = SmallVector::from_elem(0, dims.len());
     let mut starts = Vec::with_capacity(values.len());
     let last = dims.len() - 1;
     // The leading axes contribute the same offset for a whole line along the last axis.

@@ -1,9 +1,8 @@
 //! GatherND-5 and GatherND-8: select slices by index tuples.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
@@ -99,14 +98,14 @@ impl GatherNd {
         };
         let conflict =
             |cx: &Infer| cx.conflict("cannot gather from {} with indices {}", cx.shape(0), cx.shape(1));
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
         for (a, b) in data.iter().zip(indices).take(batch) {
             let merged = cx.merge(a, b);
             dims.push(merged.ok_or_else(|| conflict(cx))?);
         }
         if self.flattens_batch && batch > 1 {
             let all = cx.product(&dims);
-            dims = smallvec![all];
+            dims = SmallVector::from([all]);
         }
         let Some((tuple, places)) = indices.split_last() else { return Err(conflict(cx)) };
         let most = data.len() - batch;

@@ -1,8 +1,7 @@
 //! NonZero-3.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -40,8 +39,8 @@ impl InferOp for NonZero {
 impl EvalOp for NonZero {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let places = places(&inputs[0])?;
-        let dims: SmallVec<[usize; 6]> = match inputs[0].dims() {
-            [] => smallvec![1],
+        let dims: SmallVector<usize, 6> = match inputs[0].dims() {
+            [] => SmallVector::from([1]),
             dims => dims.into(),
         };
         let mut out = Vec::with_capacity(dims.len() * places.len());

@@ -1,9 +1,8 @@
 //! OneHot-1 and OneHot-16.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::indices::{count, position, scalar};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_axis};
@@ -52,7 +51,7 @@ impl InferOp for OneHot {
         let shape = match cx.shape(0).dims() {
             Some(dims) => {
                 let axis = normalize_axis(self.axis, dims.len() + 1)?;
-                let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+                let mut out: SmallVector<SymExpr, 4> = dims.into();
                 out.insert(axis, depth);
                 Shape::ranked(out)
             }

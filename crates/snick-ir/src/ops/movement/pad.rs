@@ -1,9 +1,8 @@
 //! Pad-1 and Pad-12: pad or crop both ends of each axis.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, PadMode};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::propagate_elements::propagate_elements;
 use crate::{
@@ -65,7 +64,7 @@ impl InferOp for Pad {
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
-        let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut out: SmallVector<SymExpr, 4> = SmallVector::new();
         for (axis, dim) in dims.iter().enumerate() {
             let pad = |pads: &Option<Vec<SymExpr>>| pads.as_ref().and_then(|pads| pads.get(axis).cloned());
             out.push(match (pad(&begin), pad(&end)) {

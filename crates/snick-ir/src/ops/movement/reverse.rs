@@ -1,7 +1,6 @@
 //! Reverse-1.
 
-use smallvec::SmallVec;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::propagate_elements::propagate_elements;
 use crate::{
@@ -72,8 +71,8 @@ impl EvalOp for Reverse {
 
 impl Reverse {
     /// The axes that the elements of input 1 select, for data of this rank.
-    pub fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
-        let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
+    pub fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
+        let mut axes: SmallVector<usize, 4> = SmallVector::new();
         match self.mode {
             Mode::Mask if named.len() != rank => {
                 return Err(OpError::mismatch("the length of the mask", named.len(), rank));

@@ -1,9 +1,8 @@
 //! ReverseSequence-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::indices::count;
 use crate::{
@@ -55,7 +54,7 @@ impl InferOp for ReverseSequence {
                 let merged = merged.ok_or_else(|| {
                     cx.conflict("data is {}, sequence lengths {}", cx.shape(0), cx.shape(1))
                 })?;
-                let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
+                let mut dims: SmallVector<SymExpr, 4> = dims.into();
                 dims[batch] = merged;
                 shape = Shape::ranked(dims);
             }
@@ -82,7 +81,7 @@ impl EvalOp for ReverseSequence {
         }
         let last = batch.max(seq);
         let run = count(&dims[last + 1..]);
-        let strides: SmallVec<[usize; 6]> = (0..dims.len()).map(|i| count(&dims[i + 1..])).collect();
+        let strides: SmallVector<usize, 6> = (0..dims.len()).map(|i| count(&dims[i + 1..])).collect();
         let starts = (0..count(&dims[..=last])).map(|place| {
             let at = place * run;
             let index = |axis: usize| at / strides[axis] % dims[axis];

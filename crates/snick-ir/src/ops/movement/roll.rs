@@ -1,7 +1,6 @@
 //! Roll-7.
 
-use smallvec::SmallVec;
-use snick_tensor::{Tensor, kernels};
+use snick_tensor::{SmallVector, Tensor, kernels};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
@@ -46,7 +45,7 @@ impl EvalOp for Roll {
             return Err(OpError::mismatch("the number of shifts", shifts.len(), axes.len()));
         }
         let rank = inputs[0].rank();
-        let at: SmallVec<[usize; 4]> =
+        let at: SmallVector<usize, 4> =
             axes.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<_, _>>()?;
         let shifts: Vec<i64> = match shifts.as_slice() {
             [shift] if scalar => vec![*shift; at.len()],

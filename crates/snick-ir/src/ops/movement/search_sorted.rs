@@ -1,8 +1,7 @@
 //! SearchSorted-15.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
@@ -32,12 +31,12 @@ impl InferOp for SearchSorted {
             // There is one sequence for all values, or the rank is unknown.
             (Some([_]) | None, _) => cx.shape(1).clone(),
             (Some([lead @ .., _]), None) => {
-                let mut dims: SmallVec<[SymExpr; 4]> = lead.into();
+                let mut dims: SmallVector<SymExpr, 4> = lead.into();
                 dims.push(cx.unknown(Interval::DIM));
                 Shape::ranked(dims)
             }
             (Some([lead @ .., _]), Some([places @ .., count])) if lead.len() == places.len() => {
-                let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+                let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
                 for (a, b) in lead.iter().zip(places) {
                     dims.push(cx.merge(a, b).ok_or_else(|| conflict(cx))?);
                 }

@@ -1,9 +1,8 @@
 //! SpaceToBatch-2 and BatchToSpace-2.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{PadMode, pad};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -77,7 +76,7 @@ impl Direction {
         let begins = numbers(cx, 2, rank, 0)?;
         let ends = numbers(cx, 3, rank, 0)?;
         let volume = cx.product(&blocks);
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
         for (axis, (((dim, block), begin), end)) in
             data.iter().zip(&blocks).zip(&begins).zip(&ends).enumerate()
         {
@@ -126,7 +125,8 @@ impl Direction {
             _ => Err(OpError::mismatch("a size", dim, format!("a multiple of {block}"))),
         };
         if self == Self::ToBatch {
-            let signed = |counts: &Dims| counts.iter().map(|&n| n as isize).collect::<SmallVec<[isize; 6]>>();
+            let signed =
+                |counts: &Dims| counts.iter().map(|&n| n as isize).collect::<SmallVector<isize, 6>>();
             let padded = pad(data, &signed(&begins), &signed(&ends), PadMode::Constant, None)?;
             // [D0, b0, D1, b1, ..] to [b.., D..].
             let mut split = Dims::new();

@@ -1,9 +1,8 @@
 //! SparseFillEmptyRows-16.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{concat, runs};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -99,7 +98,7 @@ impl SparseFillEmptyRows {
             let places: Vec<_> =
                 places.chunks_exact(2).enumerate().map(|(i, at)| (at[0], at[1], i)).collect();
             check(&places, *rows, *columns)?;
-            let mut used: SmallVec<[i64; 8]> = places.iter().map(|(row, ..)| *row).collect();
+            let mut used: SmallVector<i64, 8> = places.iter().map(|(row, ..)| *row).collect();
             used.sort_unstable();
             used.dedup();
             return Ok(cx.add(count, &SymExpr::from(rows - used.len() as i64)));

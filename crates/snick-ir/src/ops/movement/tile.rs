@@ -1,8 +1,7 @@
 //! Tile-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Dims, Tensor, kernels};
+use snick_tensor::{Dims, SmallVector, Tensor, kernels};
 
 use super::propagate_elements::propagate_elements;
 use crate::{Arity, AxisMap, EvalOp, Fact, FactorKind, Facts, Infer, InferOp, IntegerRole, OpError};
@@ -23,7 +22,7 @@ impl InferOp for Tile {
             (Some(dims), Some(repeats)) => {
                 let rank = dims.len().max(repeats.len());
                 let (one, zero) = (SymExpr::from(1), SymExpr::from(0));
-                let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
+                let mut out: SmallVector<SymExpr, 4> = SmallVector::new();
                 for axis in 0..rank {
                     let at = |list: &[SymExpr]| {
                         let i = (axis + list.len()).checked_sub(rank)?;

@@ -1,10 +1,9 @@
 //! TopK-1, TopK-3 and TopK-11.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::kernels::top_k::{Order, Ties, top_k_indices};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::gather_elements::starts;
 use super::indices::scalar;
@@ -83,7 +82,7 @@ impl InferOp for TopK {
                 let axis = normalize_axis(self.axis, dims.len())?;
                 cx.demand_at_most(&k, &dims[axis]);
                 cx.demand_role(1, || IntegerRole::Count(dims[axis].clone()));
-                let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+                let mut out: SmallVector<SymExpr, 4> = dims.into();
                 // Do not limit a constant `k` to the size of the axis: a larger `k` is an error at run time.
                 out[axis] =
                     match cx.interval(&k).hi() > cx.interval(&dims[axis]).hi() && k.as_const().is_none() {

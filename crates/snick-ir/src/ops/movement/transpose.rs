@@ -1,8 +1,7 @@
 //! Transpose-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -63,14 +62,14 @@ impl EvalOp for Transpose {
 const MAX_RANK: usize = 64;
 
 /// Checks that the order is a permutation of the axes below `rank`.
-fn axes(order: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+fn axes(order: &[i64], rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
     if order.is_empty() {
         return Ok((0..rank).rev().collect());
     }
     if order.len() != rank {
         return Err(OpError::mismatch("the length of the order", order.len(), rank));
     }
-    let mut axes = SmallVec::new();
+    let mut axes = SmallVector::new();
     for &axis in order {
         let at = usize::try_from(axis).ok().filter(|at| *at < rank && !axes.contains(at));
         axes.push(at.ok_or_else(|| {

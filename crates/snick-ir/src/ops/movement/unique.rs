@@ -2,10 +2,9 @@
 
 use std::cmp::Ordering;
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
-use snick_tensor::{Dims, ElementType, Tensor};
+use snick_tensor::{Dims, ElementType, SmallVector, Tensor};
 
 use super::indices::{count, scalar};
 use crate::ops::index_type::IndexType;
@@ -43,9 +42,9 @@ impl InferOp for Unique {
         // The number of elements or slices to compare, and the shape of output 0.
         let (size, shape) = match (cx.shape(0).dims(), axis) {
             (None, _) => (cx.unknown(Interval::DIM), None),
-            (Some(dims), None) => (cx.product(dims), Some(SmallVec::<[SymExpr; 4]>::new())),
+            (Some(dims), None) => (cx.product(dims), Some(SmallVector::<SymExpr, 4>::new())),
             (Some(dims), Some(axis)) => {
-                let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
+                let mut dims: SmallVector<SymExpr, 4> = dims.into();
                 let size = dims.remove(normalize_axis(axis, dims.len())?);
                 (size, Some(dims))
             }

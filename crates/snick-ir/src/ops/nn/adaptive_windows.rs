@@ -2,9 +2,8 @@
 //! AdaptiveAvgPool and AdaptiveMaxPool. Window `i` of `n` over `size` elements extends from
 //! `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::window::{expect_spatial, given_sizes};
 use crate::{Infer, OpError};
@@ -24,7 +23,7 @@ pub(super) fn infer_shape(cx: &mut Infer) -> Result<Shape, OpError> {
     if let Some(count) = count.filter(|&count| i64::try_from(spatial) != Ok(count)) {
         return Err(sizes_differ(count, spatial));
     }
-    let mut pooled: SmallVec<[SymExpr; 4]> = dims.iter().take(2).cloned().collect();
+    let mut pooled: SmallVector<SymExpr, 4> = dims.iter().take(2).cloned().collect();
     pooled.extend(given_sizes(cx, 1, spatial)?);
     Ok(Shape::ranked(pooled))
 }

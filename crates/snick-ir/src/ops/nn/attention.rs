@@ -1,9 +1,8 @@
 //! ScaledDotProductAttention-13.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, leading};
 
@@ -88,7 +87,7 @@ impl InferOp for ScaledDotProductAttention {
         if let Some(sink) = cx.optional(5) {
             check_sink(cx, &sink.shape, query.batch, &rows)?;
         }
-        let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
+        let mut dims: SmallVector<SymExpr, 4> = batch.dims().unwrap_or_default().into();
         dims.extend([rows, value.last.clone()]);
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }

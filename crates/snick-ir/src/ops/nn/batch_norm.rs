@@ -1,8 +1,7 @@
 //! BatchNormInference-1 and BatchNormInference-5.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::compute_tensor::ComputeTensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
@@ -50,7 +49,7 @@ impl InferOp for BatchNormInference {
         let Some(dims) = cx.shape(data).dims() else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
+        let mut dims: SmallVector<SymExpr, 4> = dims.into();
         if let (Some(slot), Some(channels)) = (dims.get_mut(1), channels) {
             *slot = channels;
         }

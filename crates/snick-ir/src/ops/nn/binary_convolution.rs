@@ -108,13 +108,14 @@ mod tests {
 
     use super::super::window::Sliding;
     use super::*;
+    use snick_tensor::SmallVector;
 
     #[test]
     fn outputs_are_equal_pairs_less_different_ones() {
         let data = Tensor::from_vec(&[1, 1, 2, 2], vec![0.5f32, -3.0, 0.0, 2.0]).unwrap();
         let filters = Tensor::new(ElementType::U1, &[1, 1, 2, 2], Storage::heap(vec![0b1101])).unwrap();
         let run = |pad: i64, pad_value| {
-            let pads = smallvec::smallvec![pad, 0];
+            let pads = SmallVector::from([pad, 0]);
             let sliding = Sliding { pads_begin: pads, ..Sliding::default() };
             let sliding = DilatedSliding { sliding, ..DilatedSliding::default() };
             let op = BinaryConvolution { sliding, pad_value, ..BinaryConvolution::default() };

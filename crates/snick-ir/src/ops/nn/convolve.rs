@@ -1,8 +1,7 @@
 //! Shape inference shared by convolutions, and checks of data against filters.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::window::{DilatedSliding, expect_spatial, spatial_dims};
 use crate::{Infer, OpError};
@@ -38,7 +37,7 @@ pub(super) fn infer_shape(cx: &mut Infer, sliding: &DilatedSliding, grouped: boo
     let group = if grouped { filter(0) } else { Some(1.into()) };
     let group = known_group(cx, group, channels.as_ref(), per_group.as_ref())?;
 
-    let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+    let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
     dims.push(batch.unwrap_or_else(|| cx.unknown(Interval::DIM)));
     dims.push(match (&group, &outs) {
         (Some(group), Some(outs)) => cx.mul(group, outs),

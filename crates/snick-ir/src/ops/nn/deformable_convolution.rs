@@ -1,8 +1,7 @@
 //! DeformableConvolution-1 and DeformableConvolution-8.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{ElementType, Tensor, kernels};
+use snick_tensor::{ElementType, SmallVector, Tensor, kernels};
 
 use super::blocks::divided;
 use super::convolve::{CANNOT_CONVOLVE, operand_type};
@@ -73,7 +72,7 @@ impl InferOp for DeformableConvolution {
         };
         let sizes = spatial_dims(cx, cx.shape(0), 2, 2);
         let kernel = spatial_dims(cx, cx.shape(2), 2, 2);
-        let mut windows: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut windows: SmallVector<SymExpr, 4> = SmallVector::new();
         for (i, (size, kernel)) in sizes.iter().zip(&kernel).enumerate() {
             windows.push(slides.count(cx, i, size, kernel));
         }
@@ -94,7 +93,7 @@ impl InferOp for DeformableConvolution {
                 *window = cx.merge_or_report("sizes of the output and of offsets or mask", window, place);
             }
         }
-        let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch, outputs];
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::from([batch, outputs]);
         dims.extend(windows);
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }

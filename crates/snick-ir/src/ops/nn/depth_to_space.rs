@@ -1,8 +1,7 @@
 //! DepthToSpace-1.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::blocks::{Blocks, ChannelOrder, divided, part, times};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -26,7 +25,7 @@ impl InferOp for DepthToSpace {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let depth = divided(cx, channels, self.blocks.volume(space.len())?);
-        let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch.clone(), depth];
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::from([batch.clone(), depth]);
         dims.extend(space.iter().map(|dim| cx.mul(dim, &self.blocks.block_size.into())));
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
@@ -42,7 +41,7 @@ impl EvalOp for DepthToSpace {
         let [block, volume] = self.blocks.concrete(k)?;
         let depth = part(channels, volume)?;
         // [N, b.., C, D..] or [N, C, b.., D..] to [N, C, D1, b1, D2, b2, ..].
-        let mut split: Dims = smallvec![batch];
+        let mut split: Dims = SmallVector::from([batch]);
         split.extend((0..k).map(|_| block));
         let (depth_axis, first_block) = match self.blocks.mode {
             ChannelOrder::BlocksFirst => (1 + k, 1),
@@ -50,9 +49,9 @@ impl EvalOp for DepthToSpace {
         };
         split.insert(depth_axis, depth);
         split.extend_from_slice(space);
-        let mut order: Dims = smallvec![0, depth_axis];
+        let mut order: Dims = SmallVector::from([0, depth_axis]);
         order.extend((0..k).flat_map(|i| [2 + k + i, first_block + i]));
-        let mut dims: Dims = smallvec![batch, depth];
+        let mut dims: Dims = SmallVector::from([batch, depth]);
         for &dim in space {
             dims.push(times(dim, block)?);
         }

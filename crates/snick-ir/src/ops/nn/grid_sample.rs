@@ -1,8 +1,7 @@
 //! GridSample-9.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{MAX_BYTES, Tensor};
+use snick_tensor::{MAX_BYTES, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -57,7 +56,7 @@ impl InferOp for GridSample {
         if grid_type != snick_tensor::ElementType::Dynamic && !grid_type.is_float() {
             return Err(OpError::element_type("input 1", grid_type, "a real type"));
         }
-        let mut dims: SmallVec<[SymExpr; 4]> =
+        let mut dims: SmallVector<SymExpr, 4> =
             cx.unknown_dims(4).dims().map(|dims| dims.iter().cloned().collect()).unwrap_or_default();
         if let Some([n, c, ..]) = cx.shape(0).dims() {
             dims[0] = n.clone();
@@ -117,7 +116,7 @@ impl EvalOp for GridSample {
 
 /// The pixels to interpolate on one axis, with their weights; `None` is a pixel outside the data, whose value
 /// is 0.
-type Taps = SmallVec<[(Option<usize>, f32); 4]>;
+type Taps = SmallVector<(Option<usize>, f32), 4>;
 
 impl GridSample {
     /// Converts a position from -1..1 to pixels.
@@ -135,20 +134,21 @@ impl GridSample {
         let part = at - below;
         let first = below as i64;
         match self.mode {
-            Mode::Nearest => smallvec![(self.pixel(at.round_ties_even() as i64, size), 1.0)],
-            Mode::Bilinear => {
-                smallvec![(self.pixel(first, size), 1.0 - part), (self.pixel(first + 1, size), part)]
-            }
+            Mode::Nearest => SmallVector::from([(self.pixel(at.round_ties_even() as i64, size), 1.0)]),
+            Mode::Bilinear => SmallVector::from([
+                (self.pixel(first, size), 1.0 - part),
+                (self.pixel(first + 1, size), part),
+            ]),
             Mode::Bicubic => {
                 const A: f32 = -0.75;
                 let near = |x: f32| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;
                 let far = |x: f32| ((A * x - 5.0 * A) * x + 8.0 * A) * x - 4.0 * A;
-                smallvec![
+                SmallVector::from([
                     (self.pixel(first - 1, size), far(part + 1.0)),
                     (self.pixel(first, size), near(part)),
                     (self.pixel(first + 1, size), near(1.0 - part)),
                     (self.pixel(first + 2, size), far(2.0 - part)),
-                ]
+                ])
             }
         }
     }

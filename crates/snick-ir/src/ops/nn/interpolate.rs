@@ -7,9 +7,8 @@ mod weights;
 
 use std::borrow::Cow;
 
-use smallvec::SmallVec;
-use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, Coordinates, InterpolateMode, Nearest, PadMode};
+use snick_tensor::{SmallVector, Tensor};
 
 pub use self::resize::OutputSize;
 use super::window::Numbers;
@@ -181,7 +180,11 @@ impl Interpolate {
     ///
     /// # Errors
     /// If an axis is out of range for this rank.
-    pub fn resized_axes(&self, listed: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    pub fn resized_axes(
+        &self,
+        listed: Option<&[i64]>,
+        rank: usize,
+    ) -> Result<SmallVector<usize, 4>, OpError> {
         match listed {
             _ if self.is_first_definition() => normalize_axes(&self.axes.0, rank),
             Some(axes) => normalize_each_axis(axes, rank),
@@ -198,7 +201,7 @@ impl Interpolate {
         if !self.is_padded() {
             return Ok(data.clone());
         }
-        let counts = |pads: &Numbers| -> Result<SmallVec<[isize; 4]>, OpError> {
+        let counts = |pads: &Numbers| -> Result<SmallVector<isize, 4>, OpError> {
             let count = |axis| {
                 let pad = pad_of(pads, axis)?;
                 isize::try_from(pad)

@@ -1,8 +1,7 @@
 //! Inverse-14.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -26,7 +25,7 @@ impl InferOp for Inverse {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let size = cx.merge_or_report("rows and columns of a square matrix", rows, columns);
-        let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
+        let mut dims: SmallVector<SymExpr, 4> = batch.iter().cloned().collect();
         dims.extend([size.clone(), size]);
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }

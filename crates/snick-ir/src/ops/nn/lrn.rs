@@ -1,8 +1,7 @@
 //! LRN-1.
 
-use smallvec::{SmallVec, smallvec};
-use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
+use snick_tensor::{SmallVector, Tensor};
 
 use super::compute_tensor::ComputeTensor;
 use super::normalize_l2::positions;
@@ -72,8 +71,8 @@ fn sum_neighbours(values: &ComputeTensor, axis: usize, size: i64) -> Result<Comp
         let shifts = [(0, distance), (distance, 0)];
         for (from, before) in shifts {
             let part = tensor.slice(axis, from, rest, 1)?;
-            let mut pads: [SmallVec<[isize; 6]>; 2] =
-                [smallvec![0; tensor.rank()], smallvec![0; tensor.rank()]];
+            let mut pads: [SmallVector<isize, 6>; 2] =
+                [SmallVector::from_elem(0, tensor.rank()), SmallVector::from_elem(0, tensor.rank())];
             let [begin, end] = &mut pads;
             if let (Some(begin), Some(end)) = (begin.get_mut(axis), end.get_mut(axis)) {
                 (*begin, *end) = (before as isize, (distance - before) as isize);

@@ -1,9 +1,8 @@
 //! MatMul-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::Stage;
-use snick_tensor::{Tensor, kernels};
+use snick_tensor::{SmallVector, Tensor, kernels};
 
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -70,7 +69,7 @@ impl InferOp for MatMul {
         }
         let batches = [a.batch, b.batch].map(|dims| Shape::ranked(dims.iter().cloned()));
         let batch = cx.broadcast(&batches[0], &batches[1])?;
-        let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
+        let mut dims: SmallVector<SymExpr, 4> = batch.dims().unwrap_or_default().into();
         dims.extend([&a, &b].iter().filter_map(|side| Some(side.dims[side.kept?].clone())));
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }

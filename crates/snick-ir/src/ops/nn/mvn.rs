@@ -1,8 +1,7 @@
 //! MVN-1 and MVN-6.
 
-use smallvec::SmallVec;
 use snick_tensor::kernels::EpsMode;
-use snick_tensor::{Tensor, kernels};
+use snick_tensor::{SmallVector, Tensor, kernels};
 
 use super::window::Numbers;
 use crate::{
@@ -91,7 +90,7 @@ impl Mvn {
     ///
     /// # Errors
     /// If an axis is out of range.
-    pub fn attribute_axes(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+    pub fn attribute_axes(&self, rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
         match (self.reduction_axes.is_empty(), self.across_channels) {
             (true, true) => Ok((1..rank).collect()),
             (true, false) => Ok((2..rank).collect()),

@@ -1,8 +1,7 @@
 //! NormalizeL2-1.
 
-use smallvec::SmallVec;
 use snick_tensor::kernels::{self, EpsMode};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
@@ -65,8 +64,8 @@ impl EvalOp for NormalizeL2 {
 }
 
 /// The distinct axes, with negative axes resolved.
-pub(super) fn positions(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
-    let mut positions: SmallVec<[usize; 4]> = SmallVec::new();
+pub(super) fn positions(axes: &[i64], rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
+    let mut positions: SmallVector<usize, 4> = SmallVector::new();
     for &axis in axes {
         let axis = normalize_axis(axis, rank)?;
         if !positions.contains(&axis) {

@@ -1,9 +1,8 @@
 //! Pooling windows over data `[N, C, spatial..]`, shared by MaxPool and AvgPool.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::Window;
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::window::{Numbers, Rounding, Sliding, Windows, expect_spatial, spatial_dims};
 use crate::{Fact, Infer, OpCost, OpError, RawNode};
@@ -67,7 +66,7 @@ impl PoolWindow {
             return Err(OpError::out_of_range("`kernel`", size, "1 or more"));
         }
         let outside = spatial_dims(cx, data, 0, 2);
-        let mut dims: SmallVec<[SymExpr; 4]> = outside.into_iter().take(2).collect();
+        let mut dims: SmallVector<SymExpr, 4> = outside.into_iter().take(2).collect();
         let mut named = ["batch", "channels"].iter().zip(&dims);
         if let Some((name, _)) = named.find(|(_, dim)| dim.as_const() == Some(0)) {
             return Err(OpError::out_of_range(format!("the size of the {name}"), 0, "1 or more"));

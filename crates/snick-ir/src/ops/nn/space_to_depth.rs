@@ -1,8 +1,7 @@
 //! SpaceToDepth-1.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::blocks::{Blocks, ChannelOrder, divided, part, times};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -26,7 +25,7 @@ impl InferOp for SpaceToDepth {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
         let channels = cx.mul(channels, &self.blocks.volume(space.len())?.into());
-        let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch.clone(), channels];
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::from([batch.clone(), channels]);
         dims.extend(space.iter().map(|dim| divided(cx, dim, self.blocks.block_size)));
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
@@ -41,14 +40,14 @@ impl EvalOp for SpaceToDepth {
         let k = space.len();
         let [block, volume] = self.blocks.concrete(k)?;
         // [N, C, D1, b1, D2, b2, ..] to [N, b.., C, D..] or [N, C, b.., D..].
-        let mut split: Dims = smallvec![batch, channels];
-        let mut dims: Dims = smallvec![batch, times(channels, volume)?];
+        let mut split: Dims = SmallVector::from([batch, channels]);
+        let mut dims: Dims = SmallVector::from([batch, times(channels, volume)?]);
         for &dim in space {
             let part = part(dim, block)?;
             split.extend([part, block]);
             dims.push(part);
         }
-        let mut order: Dims = smallvec![0];
+        let mut order: Dims = SmallVector::from([0]);
         order.extend((0..k).map(|i| 3 + 2 * i));
         let depth_axis = match self.blocks.mode {
             ChannelOrder::BlocksFirst => 1 + k,

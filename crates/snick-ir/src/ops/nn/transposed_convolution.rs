@@ -1,9 +1,8 @@
 //! Transposed convolutions, shared by ConvolutionBackpropData and GroupConvolutionBackpropData.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr, Symbols};
 use snick_tensor::kernels::{self, PadMode, Window};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::convolution_phases::in_phases;
 use super::convolve::{CANNOT_CONVOLVE, channels_differ, operand_type, spatial_rank, spatial_sizes};
@@ -54,7 +53,7 @@ impl TransposedSliding {
         {
             return Err(channels_differ(cx.interval(channels), cx.interval(wanted)));
         }
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
         let batch = data.dims().and_then(|dims| dims.first().cloned());
         dims.push(batch.unwrap_or_else(|| cx.unknown(Interval::DIM)));
         dims.push(match (grouped, filter(0), filter(groups + 1)) {
@@ -93,7 +92,7 @@ impl TransposedSliding {
                 excess.and_then(|excess| excess.as_const()).map(i128::from)
             });
             excess
-                .collect::<Option<SmallVec<[i128; 4]>>>()
+                .collect::<Option<SmallVector<i128, 4>>>()
                 .ok_or_else(|| OpError::unsupported("padding of this size"))
         });
         let excess = excess.transpose()?;
@@ -213,7 +212,7 @@ fn spread_axis(tensor: &Tensor, axis: usize, stride: i64) -> Result<Tensor, OpEr
     if stride == 1 || size <= 1 {
         return Ok(tensor.clone());
     }
-    let begin: SmallVec<[isize; 6]> = smallvec![0; tensor.rank() + 1];
+    let begin: SmallVector<isize, 6> = SmallVector::from_elem(0, tensor.rank() + 1);
     let mut end = begin.clone();
     end[axis + 1] = isize::try_from(stride - 1).map_err(|_| too_large())?;
     let padded = kernels::pad(&tensor.unsqueeze(axis + 1)?, &begin, &end, PadMode::Constant, None)?;

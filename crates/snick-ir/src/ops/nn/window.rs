@@ -3,16 +3,15 @@
 
 use std::fmt::Display;
 
-use smallvec::SmallVec;
 use snick_shape::IntOp::{Add, CeilDiv, FloorDiv, Min, Mul, Sub};
 use snick_shape::{Computed, Integers, Interval, Shape, SymExpr, WideIntegers};
-use snick_tensor::Dims;
 use snick_tensor::kernels::Window;
+use snick_tensor::{Dims, SmallVector};
 
 use crate::{Infer, OpError};
 
 /// One integer per spatial axis.
-pub type Numbers = SmallVec<[i64; 4]>;
+pub type Numbers = SmallVector<i64, 4>;
 
 /// How padding is determined.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -348,7 +347,7 @@ pub fn at_least(cx: &mut Infer, expr: &SymExpr, least: i64) -> SymExpr {
 }
 
 /// The dims of `shape` from axis `first`; unknown if the rank is unknown.
-pub fn spatial_dims(cx: &mut Infer, shape: &Shape, first: usize, rank: usize) -> SmallVec<[SymExpr; 4]> {
+pub fn spatial_dims(cx: &mut Infer, shape: &Shape, first: usize, rank: usize) -> SmallVector<SymExpr, 4> {
     match shape.dims() {
         Some(dims) => dims.iter().skip(first).cloned().collect(),
         None => (0..rank).map(|_| cx.unknown(Interval::DIM)).collect(),
@@ -356,7 +355,7 @@ pub fn spatial_dims(cx: &mut Infer, shape: &Shape, first: usize, rank: usize) ->
 }
 
 /// The spatial dims of the output, as listed in input `i`; unknown if the input is unknown.
-pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
+pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVector<SymExpr, 4>, OpError> {
     let sizes = cx.elements_or_unknown(i).filter(|sizes| sizes.len() == spatial);
     let Some(sizes) = sizes else { return Ok((0..spatial).map(|_| cx.unknown(Interval::DIM)).collect()) };
     let negative =

@@ -1,8 +1,7 @@
 //! RaggedToDense, from openvino_tokenizers.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Dims, ElementType, Tensor};
+use snick_tensor::{Dims, ElementType, SmallVector, Tensor};
 
 use super::rows::{Room, Rows, infer_rows};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
@@ -45,7 +44,7 @@ impl InferOp for RaggedToDense {
         let shape = match (rows.dims(), cx.shape(2).dims()) {
             (Some(rows), Some([_, rest @ ..])) => {
                 let len = len.unwrap_or_else(|| cx.unknown(Interval::DIM));
-                let dims: SmallVec<[SymExpr; 4]> =
+                let dims: SmallVector<SymExpr, 4> =
                     rows.iter().cloned().chain([len]).chain(rest.iter().cloned()).collect();
                 Shape::ranked(dims)
             }

@@ -1,9 +1,8 @@
 //! RandomUniform-8.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::random_uniform;
-use snick_tensor::{Dims, ElementType, Tensor};
+use snick_tensor::{Dims, ElementType, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, exactly};
 
@@ -60,7 +59,7 @@ impl InferOp for RandomUniform {
         }
         let shape = match cx.input(0).elements() {
             Some(elements) => {
-                let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+                let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
                 for element in &elements {
                     let interval = cx.interval(element);
                     let dim = cx.as_dim(element);

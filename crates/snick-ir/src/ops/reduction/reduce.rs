@@ -4,10 +4,9 @@
 //! ReduceLogicalAnd-1, ReduceLogicalOr-1. Input 1 lists the axes; negative axes count from the end, and
 //! duplicates are ignored.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::ReduceOp;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::ops::elementwise::domain::Domain;
 use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
@@ -90,9 +89,9 @@ impl EvalOp for Reduce {
 }
 
 /// Normalises axes. For a scalar, the axes 0 and -1 are accepted and ignored.
-fn normalized(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+fn normalized(axes: &[i64], rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
     if rank == 0 && axes.iter().all(|axis| matches!(axis, 0 | -1)) {
-        return Ok(SmallVec::new());
+        return Ok(SmallVector::new());
     }
     axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
 }
@@ -140,7 +139,7 @@ impl Reduce {
         }
         let known = input.elements()?;
         let dims = input.shape.as_static()?;
-        let kept: SmallVec<[usize; 4]> = (0..dims.len()).filter(|axis| !axes.contains(axis)).collect();
+        let kept: SmallVector<usize, 4> = (0..dims.len()).filter(|axis| !axes.contains(axis)).collect();
         let count = kept.iter().map(|&axis| dims[axis]).product::<usize>();
         let mut rows: Vec<Vec<&SymExpr>> = vec![Vec::new(); count];
         for (index, element) in known.iter().enumerate() {

@@ -1,9 +1,8 @@
 //! SegmentMax-16.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::scatter_reduce::{Reduction, scatter_reduce};
-use snick_tensor::{Dims, ElementType, Tensor};
+use snick_tensor::{Dims, ElementType, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
@@ -65,8 +64,8 @@ impl InferOp for SegmentMax {
             };
         let shape = match cx.shape(0).dims() {
             Some([_, rest @ ..]) => {
-                let mut dims: SmallVec<[SymExpr; 4]> =
-                    smallvec![count.unwrap_or_else(|| cx.unknown(Interval::DIM))];
+                let mut dims: SmallVector<SymExpr, 4> =
+                    SmallVector::from([count.unwrap_or_else(|| cx.unknown(Interval::DIM))]);
                 dims.extend(rest.iter().cloned());
                 Shape::ranked(dims)
             }

@@ -1,8 +1,7 @@
 //! Broadcast-1 and Broadcast-3.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Dims, Tensor};
+use snick_tensor::{Dims, SmallVector, Tensor};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
@@ -98,7 +97,7 @@ impl EvalOp for Broadcast {
 }
 
 /// The target axis of each axis of the input.
-type Mapping = SmallVec<[i64; 4]>;
+type Mapping = SmallVector<i64, 4>;
 
 impl Broadcast {
     fn check_mode(&self, raw: &RawNode) -> Result<(), OpError> {
@@ -139,7 +138,7 @@ impl Broadcast {
     fn shape(&self, cx: &mut Infer) -> Result<Shape, OpError> {
         let data = cx.shape(0).dims();
         let Some(target) = cx.elements_or_unknown(1) else { return Ok(Shape::unranked()) };
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
         for size in &target {
             let negative = || OpError::mismatch("the target shape", "a negative size", "sizes");
             match cx.as_dim(size) {
@@ -197,11 +196,11 @@ fn mapping_mismatch(got: impl ToString, rank: usize) -> OpError {
 }
 
 /// Checks that a mapping lists ascending target axes, one for each axis of the input.
-fn check_mapping(mapping: &[i64], rank: usize, target: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+fn check_mapping(mapping: &[i64], rank: usize, target: usize) -> Result<SmallVector<usize, 4>, OpError> {
     if mapping.len() != rank {
         return Err(mapping_mismatch(mapping.len(), rank));
     }
-    let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
+    let mut axes: SmallVector<usize, 4> = SmallVector::new();
     for &axis in mapping {
         let at = usize::try_from(axis).ok().filter(|&at| at < target);
         let at =

@@ -1,9 +1,8 @@
 //! Eye-9.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::runs;
-use snick_tensor::{Dims, ElementType, Tensor};
+use snick_tensor::{Dims, ElementType, SmallVector, Tensor};
 
 use crate::ops::movement::indices::scalar;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
@@ -28,7 +27,7 @@ impl InferOp for Eye {
             cx.expect_index(i)?;
             cx.expect_one(i)?;
         }
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
         let mut ranked = true;
         if cx.len() > 3 {
             cx.expect_index(3)?;

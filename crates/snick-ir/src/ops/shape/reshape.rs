@@ -1,8 +1,7 @@
 //! Reshape-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Birth, Interval, Shape, SymExpr};
-use snick_tensor::{Dims, Listed, Tensor};
+use snick_tensor::{Dims, Listed, SmallVector, Tensor};
 
 use crate::infer::given_up::{MAY_COPY, NO_ELEMENTS};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
@@ -63,7 +62,7 @@ impl Reshape {
         let mut rest = None;
         // Compute -1 from all dims except the copied ones.
         let (mut given, mut left): (Option<usize>, Option<usize>) = (Some(1), Some(1));
-        let mut copied: SmallVec<[usize; 6]> = SmallVec::new();
+        let mut copied: SmallVector<usize, 6> = SmallVector::new();
         for (axis, &size) in target.iter().enumerate() {
             match usize::try_from(size) {
                 Ok(0) if self.special_zero => {
@@ -107,11 +106,11 @@ impl Reshape {
         {
             return self.vector(cx, size, data);
         }
-        let mut sizes: SmallVec<[Size; 4]> = SmallVec::new();
+        let mut sizes: SmallVector<Size, 4> = SmallVector::new();
         for (axis, size) in target.iter().enumerate() {
             sizes.push(self.size(cx, axis, size, rests == 0)?);
         }
-        let mut dims: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
         for size in &sizes {
             dims.push(match size {
                 Size::Copied(dim) | Size::Given(dim) => dim.clone(),

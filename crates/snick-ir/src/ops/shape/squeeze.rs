@@ -1,8 +1,7 @@
 //! Squeeze-1 and Squeeze-15.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_each_axis};
 
@@ -40,7 +39,7 @@ impl EvalOp for Squeeze {
         let dims = inputs[0].dims();
         let listed = match inputs.get(1) {
             Some(axes) => normalize_each_axis(&axes.to_i64_vec()?, dims.len())?,
-            None => SmallVec::new(),
+            None => SmallVector::new(),
         };
         let mut tensor = inputs[0].clone();
         for (axis, &dim) in dims.iter().enumerate().rev() {
@@ -65,10 +64,10 @@ impl Squeeze {
             Some(None) if !dims.iter().any(may_be_one) => return Ok(cx.shape(0).clone()),
             Some(None) => return Ok(Shape::unranked()),
             Some(Some(axes)) => normalize_each_axis(&axes, dims.len())?,
-            None => SmallVec::new(),
+            None => SmallVector::new(),
         };
         let takes_one = !listed.is_empty() && !self.allow_axis_skip;
-        let mut out: SmallVec<[SymExpr; 4]> = SmallVec::new();
+        let mut out: SmallVector<SymExpr, 4> = SmallVector::new();
         for (axis, dim) in dims.iter().enumerate() {
             let goes = listed.is_empty() || listed.contains(&axis);
             match dim.as_const() {

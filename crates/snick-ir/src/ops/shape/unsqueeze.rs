@@ -1,8 +1,7 @@
 //! Unsqueeze-1.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
@@ -22,7 +21,7 @@ impl InferOp for Unsqueeze {
         cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
         let shape = match (cx.shape(0).dims(), cx.input(1).ints()) {
             (Some(dims), Some(axes)) => {
-                let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+                let mut out: SmallVector<SymExpr, 4> = dims.into();
                 for at in places(&axes, dims.len())? {
                     out.insert(at, SymExpr::from(1));
                 }
@@ -48,11 +47,11 @@ impl EvalOp for Unsqueeze {
 }
 
 /// The distinct positions in the output, in ascending order.
-fn places(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
+fn places(axes: &[i64], rank: usize) -> Result<SmallVector<usize, 4>, OpError> {
     if axes.is_empty() {
         return Err(OpError::mismatch("the list of axes", "empty", "one axis or more"));
     }
-    let mut places = SmallVec::new();
+    let mut places = SmallVector::new();
     for &axis in axes {
         places.push(normalize_axis(axis, rank + axes.len())?);
     }

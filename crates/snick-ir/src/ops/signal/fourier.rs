@@ -1,9 +1,8 @@
 //! DFT-7, IDFT-7, RDFT-9 and IRDFT-9: discrete Fourier transforms.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp, PadMode};
-use snick_tensor::{Dims, ElementType, Tensor};
+use snick_tensor::{Dims, ElementType, SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading, normalize_axes};
 
@@ -67,7 +66,7 @@ impl InferOp for FourierTransform {
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = dims.iter().cloned().collect();
+        let mut dims: SmallVector<SymExpr, 4> = dims.iter().cloned().collect();
         let mut parts = SymExpr::from(2);
         if self.takes_parts() {
             parts = dims.pop().unwrap_or(parts);
@@ -198,7 +197,7 @@ fn resized_dim(cx: &mut Infer, own: &SymExpr, size: Option<&SymExpr>) -> Result<
 /// Crops or zero-pads `data` at the end to `sizes` on `axes`.
 fn resized(data: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpError> {
     let too_large = || OpError::unsupported("a signal of this size");
-    let none: SmallVec<[isize; 6]> = SmallVec::from_elem(0, data.rank());
+    let none: SmallVector<isize, 6> = SmallVector::from_elem(0, data.rank());
     let mut end = none.clone();
     for (&axis, &size) in axes.iter().zip(sizes) {
         let added = isize::try_from(size).ok().and_then(|size| size.checked_sub_unsigned(data.dims()[axis]));

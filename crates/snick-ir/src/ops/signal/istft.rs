@@ -1,9 +1,8 @@
 //! ISTFT-16.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::BinaryOp;
-use snick_tensor::{ElementType, Listed, MAX_BYTES, Tensor};
+use snick_tensor::{ElementType, Listed, MAX_BYTES, SmallVector, Tensor};
 
 use super::super::allocation::reserved;
 use super::{fourier, frames};
@@ -61,7 +60,7 @@ impl InferOp for Istft {
             }
             _ => cx.unknown(Interval::DIM),
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
+        let mut dims: SmallVector<SymExpr, 4> = batch.iter().cloned().collect();
         let dim = cx.as_dim(&length);
         dims.push(dim.ok_or_else(|| OpError::mismatch("the length", cx.interval(&length), "0 or more"))?);
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))

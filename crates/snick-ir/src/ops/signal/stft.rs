@@ -1,9 +1,8 @@
 //! STFT-15.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use super::{fourier, frames};
 use crate::ops::nn::window::at_least;
@@ -52,7 +51,7 @@ impl InferOp for Stft {
             }
             _ => frames::positive(cx),
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = batch.iter().cloned().collect();
+        let mut dims: SmallVector<SymExpr, 4> = batch.iter().cloned().collect();
         dims.extend(if self.transpose_frames { [frequencies, count] } else { [count, frequencies] });
         dims.push(2.into());
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))

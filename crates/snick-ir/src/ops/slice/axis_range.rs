@@ -4,9 +4,8 @@
 //! these. For clamping, see [`AxisSlice::resolve`] for integers, [`length`] for expressions, and `bounds.rs`
 //! for values of a graph.
 
-use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Origin, SliceBound, SymExpr, Symbols, length};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::index_inputs::{IndexEntry, IndexInputs};
 use super::primitive::select_elements;
@@ -160,7 +159,7 @@ pub(super) fn known_elements<'r>(
     data.known.as_ref()?;
     let dims = data.shape.as_static()?;
     let slice = |range: &AxisRange| Some((range.axis, range.resolve(dims[range.axis] as i64)?.ok()?));
-    let slices: Option<SmallVec<[(usize, AxisSlice); 4]>> = ranges.into_iter().map(slice).collect();
+    let slices: Option<SmallVector<(usize, AxisSlice), 4>> = ranges.into_iter().map(slice).collect();
     select_elements(data, &slices?)
 }
 

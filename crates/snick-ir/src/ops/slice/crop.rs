@@ -1,12 +1,11 @@
 //! Crop: a window of a tensor, in three variants that predate operation sets.
 
-use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, normalize_axes};
 
-type Numbers = SmallVec<[i64; 4]>;
+type Numbers = SmallVector<i64, 4>;
 
 op! {
     /// Crops input 0 to a window on the listed axes. The window is given by `offset` and `dim`; by `offset`
@@ -46,7 +45,7 @@ impl InferOp for Crop {
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
-        let mut out: SmallVec<[SymExpr; 4]> = dims.into();
+        let mut out: SmallVector<SymExpr, 4> = dims.into();
         let (begin, extent) = self.window()?;
         for (i, axis) in normalize_axes(&self.axis, dims.len())?.into_iter().enumerate() {
             let dim = &dims[axis];
@@ -95,8 +94,8 @@ impl Crop {
         &self,
         dims: &[usize],
         like: Option<&[usize]>,
-    ) -> Result<SmallVec<[(usize, AxisSlice); 4]>, OpError> {
-        let mut slices: SmallVec<[(usize, AxisSlice); 4]> = SmallVec::new();
+    ) -> Result<SmallVector<(usize, AxisSlice), 4>, OpError> {
+        let mut slices: SmallVector<(usize, AxisSlice), 4> = SmallVector::new();
         let (begin, extent) = self.window()?;
         for (i, axis) in normalize_axes(&self.axis, dims.len())?.into_iter().enumerate() {
             let (dim, start) = (dims[axis] as i64, begin[i]);

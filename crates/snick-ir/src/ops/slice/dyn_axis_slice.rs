@@ -1,7 +1,7 @@
 //! A normalised slice of one axis, whose start, length and step may be values of the graph.
 
-use smallvec::SmallVec;
 use snick_shape::AxisSlice;
+use snick_tensor::SmallVector;
 
 use crate::{IntOrValue, Value};
 
@@ -18,7 +18,7 @@ pub struct DynAxisSlice<V = Value> {
 }
 
 /// Slices by ascending axis.
-pub type AxisSlices<V = Value> = SmallVec<[(usize, DynAxisSlice<V>); 2]>;
+pub type AxisSlices<V = Value> = SmallVector<(usize, DynAxisSlice<V>), 2>;
 
 use IntOrValue::Int;
 
@@ -56,8 +56,8 @@ impl DynAxisSlice<()> {
 
 impl DynAxisSlice {
     /// Splits the slice into its form in the primitive and its operands, in order.
-    pub fn unbind(&self) -> (DynAxisSlice<()>, SmallVec<[Value; 3]>) {
-        let mut operands = SmallVec::new();
+    pub fn unbind(&self) -> (DynAxisSlice<()>, SmallVector<Value, 3>) {
+        let mut operands = SmallVector::new();
         let [start, len, step] = self.normal().numbers().map(|number| match number {
             Int(int) => Int(int),
             IntOrValue::Value(value, interval) => {

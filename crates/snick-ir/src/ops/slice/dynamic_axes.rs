@@ -1,8 +1,8 @@
 //! Slice-8 whose axes, or their number, are known only at run time. Each axis of the data is sliced by the
 //! entry of the index inputs that names the axis, if any.
 
-use smallvec::{SmallVec, smallvec};
 use snick_shape::SymExpr;
+use snick_tensor::SmallVector;
 
 use super::axis_range::AxisRange;
 use super::index_inputs::{IndexEntry, IndexInputs};
@@ -19,8 +19,8 @@ pub struct DynamicAxesSlice {
 
 impl DynamicAxesSlice {
     /// The dims of the output. Each is the hull of the results of all entries that may name the axis.
-    pub(super) fn infer(&self, cx: &mut Infer, dims: &[SymExpr]) -> SmallVec<[SymExpr; 4]> {
-        let mut sliced = SmallVec::new();
+    pub(super) fn infer(&self, cx: &mut Infer, dims: &[SymExpr]) -> SmallVector<SymExpr, 4> {
+        let mut sliced = SmallVector::new();
         for (axis, dim) in dims.iter().enumerate() {
             let Some(count) = self.indices.count else {
                 sliced.push(cx.up_to(dim));
@@ -28,10 +28,10 @@ impl DynamicAxesSlice {
             };
             let range = |at: usize| AxisRange::of_entry(&self.indices, at, axis);
             let lengths = match self.entries_naming(cx, count, axis) {
-                Naming::Only(at) => smallvec![cx.range_length(&range(at), dim)],
+                Naming::Only(at) => SmallVector::from([cx.range_length(&range(at), dim)]),
                 Naming::Some(entries) => {
                     let lengths = entries.iter().map(|&at| cx.range_length(&range(at), dim));
-                    let mut lengths: SmallVec<[SymExpr; 4]> = lengths.collect();
+                    let mut lengths: SmallVector<SymExpr, 4> = lengths.collect();
                     if count < self.rank {
                         lengths.push(dim.clone());
                     }
@@ -46,7 +46,7 @@ impl DynamicAxesSlice {
     /// The entries that may name an axis.
     fn entries_naming(&self, cx: &mut Infer, count: usize, axis: usize) -> Naming {
         let names = [axis as i64, axis as i64 - self.rank as i64];
-        let mut entries = SmallVec::new();
+        let mut entries = SmallVector::new();
         for at in 0..count {
             match self.indices.entry(4, at) {
                 IntOrValue::Int(named) if names.contains(&named) => return Naming::Only(at),
@@ -67,7 +67,7 @@ enum Naming {
     /// This entry slices the axis.
     Only(usize),
     /// At most one of these entries slices the axis.
-    Some(SmallVec<[usize; 4]>),
+    Some(SmallVector<usize, 4>),
 }
 
 /// A length that equals one of `lengths`; `None` for an empty list.

@@ -3,9 +3,8 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::fact::MAX_ELEMENTS;
 use crate::{Fact, IntOrValue, Known, OpError};
@@ -45,7 +44,7 @@ impl IntOrValue<IndexEntry> {
 pub struct IndexInputs {
     /// The number of entries of each input, if known.
     pub count: Option<usize>,
-    inputs: SmallVec<[IndexInput; 4]>,
+    inputs: SmallVector<IndexInput, 4>,
 }
 
 /// One input, as far as it is known.
@@ -59,7 +58,7 @@ struct IndexInput {
 #[derive(Clone, Debug)]
 enum Elements {
     Unknown,
-    Ints(SmallVec<[i64; 4]>),
+    Ints(SmallVector<i64, 4>),
     Exprs(Arc<[SymExpr]>),
 }
 
@@ -139,7 +138,7 @@ pub(super) fn entry_count(fact: &Fact, name: &str) -> Result<Option<usize>, OpEr
 }
 
 /// Facts of concrete inputs, so that evaluation decodes its inputs with the same code as inference.
-pub(super) fn facts_of(inputs: &[Tensor]) -> SmallVec<[Fact; 5]> {
+pub(super) fn facts_of(inputs: &[Tensor]) -> SmallVector<Fact, 5> {
     let data = inputs.iter().take(1).map(|t| Fact::new(t.element_type(), t.dims().into()));
     let indices = inputs.iter().skip(1).map(|t| Fact::constant(Arc::new(t.clone())));
     data.chain(indices).collect()

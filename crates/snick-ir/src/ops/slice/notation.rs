@@ -1,7 +1,7 @@
 //! Slice-like layers in numpy notation.
 
-use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
+use snick_tensor::SmallVector;
 
 use super::axis_range::AxisRange;
 use super::index_inputs::IndexEntry;
@@ -15,7 +15,7 @@ use crate::{Fact, Graph, IntOrValue, NodeId, Op};
 /// run time. Returns `None` for other layers, and if a rank or an axis is unknown.
 pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let inputs = graph.inputs(id);
-    let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
+    let facts: SmallVector<&Fact, 5> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
     let dims = facts.first()?.shape.dims()?;
     let selected = graph.node(id).outs().first().and_then(|out| out.fact.shape.dims()).unwrap_or_default();
     let symbols = graph.symbols();
@@ -23,7 +23,7 @@ pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let axis = |axis: usize, out: usize| AxisSizes { symbols, dim: dims.get(axis), len: selected.get(out) };
     match graph.node(id).op() {
         Op::Slice(slice) => {
-            let operands: SmallVec<[usize; 6]> = (1..facts.len()).collect();
+            let operands: SmallVector<usize, 6> = (1..facts.len()).collect();
             let mut entries = vec![":".to_string(); dims.len()];
             for (at, slice) in slice.bind(&operands).ok()? {
                 let number = |number: IntOrValue<usize>| match number {

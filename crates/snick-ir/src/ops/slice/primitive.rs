@@ -4,9 +4,8 @@
 //! primitive has no masks, negative indices or clamping, so two static slices select the same elements if and
 //! only if they are equal.
 
-use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use IntOrValue::Int;
 
@@ -48,7 +47,7 @@ impl Slice {
     }
 
     /// The slices by axis, if all are static.
-    pub fn as_static(&self) -> Option<SmallVec<[(usize, AxisSlice); 2]>> {
+    pub fn as_static(&self) -> Option<SmallVector<(usize, AxisSlice), 2>> {
         self.axes.iter().map(|(axis, slice)| Some((*axis, slice.as_static()?))).collect()
     }
 }
@@ -81,7 +80,7 @@ impl OpDef for Slice {
             of_each_axis.ok_or_else(|| raw.attrs.bad(name, "an integer or `in <interval>` for each axis"))
         };
         let (starts, lens, steps) = (numbers("start")?, numbers("len")?, numbers("step")?);
-        let mut op = Self { axes: SmallVec::new() };
+        let mut op = Self { axes: SmallVector::new() };
         for (i, &axis) in axes.iter().enumerate() {
             let slice = DynAxisSlice { start: starts[i], len: lens[i], step: steps[i] };
             let ascends = op.axes.last().is_none_or(|(last, _)| *last < axis);
@@ -102,12 +101,12 @@ impl OpDef for Slice {
     }
 
     fn attrs(&self) -> Attrs<'static> {
-        let axes: SmallVec<[i64; 4]> = self.axes.iter().map(|(axis, _)| *axis as i64).collect();
+        let axes: SmallVector<i64, 4> = self.axes.iter().map(|(axis, _)| *axis as i64).collect();
         let mut attrs = Attrs::new();
         attrs.push("axes".into(), AttrValue::Ints(axes));
         for (name, i) in [("start", 0), ("len", 1), ("step", 2)] {
             let numbers = self.axes.iter().map(|(_, slice)| slice.numbers()[i]);
-            let ints: Option<SmallVec<[i64; 4]>> = numbers.clone().map(|number| number.as_int()).collect();
+            let ints: Option<SmallVector<i64, 4>> = numbers.clone().map(|number| number.as_int()).collect();
             let value = match ints {
                 Some(ints) => AttrValue::Ints(ints),
                 None => AttrValue::Texts(numbers.map(print_number).collect()),
@@ -130,7 +129,7 @@ impl OpDef for Slice {
 
 impl InferOp for Slice {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let operands: SmallVec<[usize; 6]> = (1..cx.len()).collect();
+        let operands: SmallVector<usize, 6> = (1..cx.len()).collect();
         let slices = self.bind(&operands)?;
         let Some(dims) = cx.shape(0).dims() else {
             return Ok(Facts::from(Fact::new(cx.element_type(0), Shape::unranked())));
@@ -161,7 +160,7 @@ impl InferOp for Slice {
 impl EvalOp for Slice {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, operands @ ..] = inputs else { return Err(OpError::NotConnected { port: 0 }) };
-        let operands: Result<SmallVec<[i64; 6]>, _> =
+        let operands: Result<SmallVector<i64, 6>, _> =
             operands.iter().map(|operand| operand.to_i64(0)).collect();
         Ok(vec![self.select(data, &operands?)?])
     }

@@ -2,9 +2,8 @@
 
 use std::borrow::Borrow;
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::axis_range::{AxisRange, known_elements, select};
 use super::dynamic_axes::DynamicAxesSlice;
@@ -55,7 +54,7 @@ impl SliceRanges {
                 return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
             }
         }
-        let axes: Option<SmallVec<[usize; 4]>> = match (count, indices.input_count() > 4) {
+        let axes: Option<SmallVector<usize, 4>> = match (count, indices.input_count() > 4) {
             (Some(count), false) => Some((0..count).collect()),
             (Some(count), true) => named_axes(indices.elements(4), count, rank)?,
             (None, _) => None,
@@ -73,7 +72,7 @@ impl InferOp for Slice8 {
         let element_type = cx.element_type(0);
         cx.demand_role(3, || IntegerRole::Positive);
         cx.demand_axes(4);
-        let mut dims: SmallVec<[SymExpr; 4]> = cx.shape(0).dims().unwrap_or_default().into();
+        let mut dims: SmallVector<SymExpr, 4> = cx.shape(0).dims().unwrap_or_default().into();
         let mut elements = None;
         match SliceRanges::of(cx.inputs())? {
             SliceRanges::Unranked => return Ok(Facts::from(Fact::new(element_type, Shape::unranked()))),
@@ -103,10 +102,10 @@ fn named_axes(
     axes: impl Iterator<Item = IntOrValue<IndexEntry>>,
     count: usize,
     rank: usize,
-) -> Result<Option<SmallVec<[usize; 4]>>, OpError> {
-    let axes: Option<SmallVec<[i64; 4]>> = axes.map(|axis| axis.as_int()).collect();
+) -> Result<Option<SmallVector<usize, 4>>, OpError> {
+    let axes: Option<SmallVector<i64, 4>> = axes.map(|axis| axis.as_int()).collect();
     let Some(axes) = axes.filter(|axes| axes.len() == count) else { return Ok(None) };
-    let mut named: SmallVec<[usize; 4]> = SmallVec::new();
+    let mut named: SmallVector<usize, 4> = SmallVector::new();
     for (at, &axis) in axes.iter().enumerate() {
         let entry = || format!("axes[{at}]");
         let normal =

@@ -1,9 +1,8 @@
 //! SliceScatter-15: replaces a slice of the data.
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
 use snick_tensor::kernels::runs;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::axis_range::select;
 use super::index_inputs::facts_of;
@@ -27,7 +26,7 @@ impl InferOp for SliceScatter {
         let ranges = SliceRanges::of(&without_updates(cx.inputs()))?;
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
             (Some(data), updates) => {
-                let updates: SmallVec<[SymExpr; 4]> = match updates {
+                let updates: SmallVector<SymExpr, 4> = match updates {
                     Some(updates) if updates.len() == data.len() => updates.into(),
                     Some(_) => {
                         return Err(cx.conflict(
@@ -75,7 +74,7 @@ impl EvalOp for SliceScatter {
 }
 
 /// The inputs of the equivalent Slice-8.
-fn without_updates<'f>(inputs: &[&'f Fact]) -> SmallVec<[&'f Fact; 5]> {
+fn without_updates<'f>(inputs: &[&'f Fact]) -> SmallVector<&'f Fact, 5> {
     inputs.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, fact)| *fact).collect()
 }
 
@@ -89,7 +88,7 @@ impl SliceScatter {
         data: &[SymExpr],
         updates: &[SymExpr],
     ) -> Result<Shape, OpError> {
-        let mut dims: SmallVec<[SymExpr; 4]> = data.into();
+        let mut dims: SmallVector<SymExpr, 4> = data.into();
         let conflict =
             |cx: &Infer| Err(cx.conflict("cannot update a slice of {} with {}", cx.shape(0), cx.shape(1)));
         for (axis, (dim, update)) in dims.iter_mut().zip(updates).enumerate() {

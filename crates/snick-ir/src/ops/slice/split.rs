@@ -1,8 +1,7 @@
 //! Split-1: equal parts of an axis.
 
-use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::primitive::select_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly, normalize_axis};
@@ -113,7 +112,7 @@ pub(super) fn eval_axis(axis: &Tensor, rank: usize) -> Result<usize, OpError> {
 impl Infer<'_> {
     /// A shape whose dims are at most `dims`, for splits on an unknown axis.
     pub(super) fn any_smaller(&mut self, dims: &[SymExpr]) -> Shape {
-        Shape::ranked(dims.iter().map(|dim| self.up_to(dim)).collect::<SmallVec<[SymExpr; 4]>>())
+        Shape::ranked(dims.iter().map(|dim| self.up_to(dim)).collect::<SmallVector<SymExpr, 4>>())
     }
 }
 

@@ -6,9 +6,8 @@
 
 use std::borrow::Borrow;
 
-use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::axis_range::{AxisRange, known_elements, select};
 use super::index_inputs::{IndexInputs, facts_of};
@@ -55,7 +54,7 @@ pub enum EntryPlan {
 
 /// The decoded entries, in order. Axes after the last entry are unchanged.
 #[derive(Clone, PartialEq, Debug)]
-pub struct StridedSlicePlan(pub SmallVec<[EntryPlan; 4]>);
+pub struct StridedSlicePlan(pub SmallVector<EntryPlan, 4>);
 
 impl StridedSlice {
     /// Decodes the masks. Returns `None` if the number of entries is unknown, or if an ellipsis needs an
@@ -81,7 +80,7 @@ impl StridedSlice {
                 expected,
             ));
         }
-        let mut plan = SmallVec::new();
+        let mut plan = SmallVector::new();
         let mut axis = 0;
         for entry in 0..count {
             if is_ellipsis(entry) {
@@ -163,7 +162,7 @@ impl InferOp for StridedSlice {
         let (Some(plan), Some(dims)) = (self.plan(cx.inputs())?, cx.shape(0).dims()) else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
-        let mut dims: SmallVec<[SymExpr; 4]> = dims.into();
+        let mut dims: SmallVector<SymExpr, 4> = dims.into();
         for range in plan.ranges() {
             dims[range.axis] = cx.range_length(range, &dims[range.axis]);
         }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use snick_shape::Shape;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::attrs::missing;
 use crate::{
@@ -27,7 +26,7 @@ pub struct Absent {
     /// Element type.
     pub element_type: ElementType,
     /// Shape.
-    pub dims: SmallVec<[usize; 4]>,
+    pub dims: SmallVector<usize, 4>,
     /// Digest of the bytes, if the text form contains one.
     pub digest: Option<u64>,
     /// Whether the weights file ends before the last byte.
@@ -51,7 +50,7 @@ impl Constant {
     }
 
     /// A constant whose weights are absent.
-    pub fn absent(element_type: ElementType, dims: SmallVec<[usize; 4]>, digest: Option<u64>) -> Self {
+    pub fn absent(element_type: ElementType, dims: SmallVector<usize, 4>, digest: Option<u64>) -> Self {
         Self::Absent(Box::new(Absent { element_type, dims, digest, is_truncated: false }))
     }
 
@@ -106,7 +105,7 @@ impl OpDef for Constant {
             ),
             AttrSpec::optional(
                 "shape",
-                <SmallVec<[usize; 4]>>::kind(),
+                <SmallVector<usize, 4>>::kind(),
                 "The shape, where the weights are absent.",
             ),
             AttrSpec::optional("digest", String::kind(), "The digest of absent weights, in 16 hex digits."),

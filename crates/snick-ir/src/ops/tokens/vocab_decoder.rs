@@ -1,8 +1,7 @@
 //! VocabDecoder, from openvino_tokenizers.
 
-use smallvec::SmallVec;
 use snick_shape::Shape;
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use crate::ops::ragged::rows::{RowWriter, row_facts};
 use crate::ops::strings::texts::{TextWriter, Texts, infer_texts, text_facts};
@@ -18,7 +17,7 @@ op! {
     )]
     pub struct VocabDecoder {
         /// Tokens to skip.
-        pub skip_tokens: SmallVec<[i64; 4]> = SmallVec::new(),
+        pub skip_tokens: SmallVector<i64, 4> = SmallVector::new(),
     }
 }
 

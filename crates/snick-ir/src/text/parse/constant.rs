@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-use snick_tensor::{ElementType, Storage, Tensor};
+use snick_tensor::{ElementType, SmallVector, Storage, Tensor};
 
 use super::{Parsed, Parser};
 use crate::ops::source::constant::Constant;
@@ -18,7 +17,7 @@ impl Parser<'_> {
         let element_type = self.element_type()?;
         let text = self.lexer.brackets()?;
         let items = text.split(',').map(str::trim).filter(|t| !t.is_empty());
-        let dims: Option<SmallVec<[usize; 4]>> = items.map(|t| t.parse().ok()).collect();
+        let dims: Option<SmallVector<usize, 4>> = items.map(|t| t.parse().ok()).collect();
         let dims = dims.ok_or_else(|| fail(format!("`[{text}]` is not a static shape")))?;
         if let Token::Digest(digest) = self.lexer.peek()? {
             self.lexer.next()?;

@@ -7,12 +7,12 @@
 //! This avoids ranges with a negative step and an unknown stop, for which the shape inference of the OpenVINO
 //! runtime is wrong: it considers `0:stop:-3` empty for any stop.
 
-use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::{Reshape, Slice8};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{IntOrValue, Op, OpError, StridedSliceMasks, Value, ops};
 use snick_shape::SymExpr;
+use snick_tensor::SmallVector;
 
 use IntOrValue::Int;
 
@@ -22,7 +22,7 @@ use super::op_range::{OpRange, is_unknown};
 /// The op that replaces a `slice`.
 ///
 /// ```
-/// use snick_pass::legalize::from_slice::SliceAs;
+/// use snick::SliceAs;
 ///
 /// assert_eq!(SliceAs::default(), SliceAs::Either);
 /// ```
@@ -151,7 +151,7 @@ fn add_slice(cx: &mut Patch, slice_as: SliceAs, data: Value, ranges: &[OpRange])
 }
 
 fn slice8(cx: &mut Patch, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
-    let mut inputs: SmallVec<[Value; 5]> = SmallVec::from_slice(&[data]);
+    let mut inputs: SmallVector<Value, 5> = SmallVector::from_slice(&[data]);
     let numbers: [fn(&OpRange) -> IntOrValue; 4] = [
         |range| range.start.unwrap_or(range.first()),
         |range| range.stop.unwrap_or(range.last()),
@@ -169,7 +169,7 @@ fn strided_slice(cx: &mut Patch, data: Value, ranges: &[OpRange]) -> Result<Valu
     let axes = ranges.last().map_or(0, |range| range.axis + 1);
     let whole = OpRange { axis: 0, start: None, stop: None, step: Int(1) };
     let on = |axis: usize| ranges.iter().find(|range| range.axis == axis).unwrap_or(&whole);
-    let mut inputs: SmallVec<[Value; 4]> = SmallVec::from_slice(&[data]);
+    let mut inputs: SmallVector<Value, 4> = SmallVector::from_slice(&[data]);
     let numbers: [fn(&OpRange) -> IntOrValue; 3] =
         [|range| range.start.unwrap_or(Int(0)), |range| range.stop.unwrap_or(Int(0)), |range| range.step];
     for number in numbers {

@@ -5,13 +5,13 @@
 //! more entries than axes, or lists of different lengths. For such inputs, a start is moved out of its
 //! interval, so that the slice fails.
 
-use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::slice::dynamic_axes::DynamicAxesSlice;
 use snick_ir::rewrite::{Patch, RewriteResult};
 use snick_ir::{IntOrValue, OpError, Value};
 use snick_shape::Interval;
+use snick_tensor::SmallVector;
 
 use IntOrValue::Int;
 
@@ -35,7 +35,7 @@ pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResu
     let dims = cx.dims(data)?.unwrap_or_default();
     let columns = Columns::new(cx, op, entries)?;
     let mut named = Int(0);
-    let mut slices: SmallVec<[(usize, Option<DynAxisSlice>); 4]> = SmallVec::new();
+    let mut slices: SmallVector<(usize, Option<DynAxisSlice>), 4> = SmallVector::new();
     for (axis, dim) in dims.iter().enumerate() {
         let mut numbers = WHOLE.map(Int);
         let mut hit = Int(0);
@@ -72,21 +72,21 @@ pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResu
 /// The entries of all lists, as scalars.
 struct Columns {
     /// Start, stop and step of each entry.
-    numbers: SmallVec<[Vec<IntOrValue>; 3]>,
+    numbers: SmallVector<Vec<IntOrValue>, 3>,
     /// The normalised axis of each entry; `None` if entry `k` is for axis `k`.
     axes: Option<Vec<IntOrValue>>,
     /// The number of entries.
     count: IntOrValue,
     /// The lengths of the other lists, which must be equal to `count`.
-    other_counts: SmallVec<[IntOrValue; 4]>,
+    other_counts: SmallVector<IntOrValue, 4>,
 }
 
 impl Columns {
     /// Reads the lists. If the number of entries is unknown, pads the lists with entries that have no axis
     /// and select everything.
     fn new(cx: &mut Patch, op: &DynamicAxesSlice, entries: usize) -> Result<Self, OpError> {
-        let mut counts: SmallVec<[IntOrValue; 4]> = SmallVec::new();
-        let mut columns: SmallVec<[Vec<IntOrValue>; 4]> = SmallVec::new();
+        let mut counts: SmallVector<IntOrValue, 4> = SmallVector::new();
+        let mut columns: SmallVector<Vec<IntOrValue>, 4> = SmallVector::new();
         for input in 1..op.indices.input_count() {
             let list = cx.input(input)?;
             counts.push(IntOrValue::dim(cx, list, 0)?);

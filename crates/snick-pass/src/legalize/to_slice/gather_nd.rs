@@ -1,9 +1,9 @@
 //! GatherND: a slice if its index tuples are evenly spaced along one axis and equal along all others.
 
-use smallvec::SmallVec;
 use snick_ir::OpError;
 use snick_ir::ops::GatherNd;
 use snick_ir::rewrite::{Patch, RewriteResult};
+use snick_tensor::SmallVector;
 
 use super::indices::{as_output, constant_indices, run_of, slice_axes, squeeze};
 
@@ -19,7 +19,7 @@ pub(super) fn lower(op: &GatherNd, cx: &mut Patch) -> Result<RewriteResult, OpEr
     if op.batch_dims != 0 || tuple == 0 || tuple > dims.len() || numbers.is_empty() {
         return Ok(RewriteResult::NoMatch);
     }
-    let mut slices: SmallVec<[_; 4]> = SmallVec::new();
+    let mut slices: SmallVector<_, 4> = SmallVector::new();
     let mut along = None;
     for (axis, dim) in dims.iter().enumerate().take(tuple) {
         let sizes = cx.interval(dim);

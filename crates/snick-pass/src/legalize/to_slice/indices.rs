@@ -1,11 +1,10 @@
 //! Helpers for ops that select elements by constant indices. Such an op is a slice if the indices along an
 //! axis are evenly spaced.
 
-use smallvec::SmallVec;
 use snick_ir::rewrite::Patch;
 use snick_ir::{Fact, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 /// Maximum number of indices to examine.
 const MAX_INDICES: usize = 1 << 20;
@@ -71,7 +70,7 @@ pub(super) fn as_output(cx: &mut Patch, value: Value) -> Result<Option<Value>, O
     if from == to {
         return Ok(Some(value));
     }
-    let target: SmallVec<[i64; 4]> = to.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
+    let target: SmallVector<i64, 4> = to.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
     let unknown = target.iter().filter(|&&dim| dim == -1).count();
     if unknown > 1 || (unknown == 1 && target.contains(&0)) {
         return Ok(None);

@@ -1,10 +1,10 @@
 //! Pad: negative pads become a slice, followed by a Pad with the positive pads.
 
-use smallvec::{SmallVec, smallvec};
 use snick_ir::OpError;
 use snick_ir::ops::Pad;
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::rewrite::{Patch, RewriteResult};
+use snick_tensor::SmallVector;
 use snick_tensor::kernels::PadMode;
 
 use super::range::slice_ranges;
@@ -18,7 +18,7 @@ pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> 
     if begin.len() != dims.len() || end.len() != dims.len() {
         return Ok(RewriteResult::NoMatch);
     }
-    let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
+    let mut ranges: SmallVector<AxisRange, 4> = SmallVector::new();
     for (axis, dim) in dims.iter().enumerate() {
         let (before, behind) = (begin[axis], end[axis]);
         // If Pad mirrors or repeats elements at one end, the mirrored elements may extend to the other end of
@@ -40,7 +40,7 @@ pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> 
     if begin.iter().chain(&end).all(|&pad| pad == 0) {
         return Ok(RewriteResult::one(cropped));
     }
-    let mut inputs: SmallVec<[_; 4]> = smallvec![cropped];
+    let mut inputs: SmallVector<_, 4> = SmallVector::from([cropped]);
     inputs.push(cx.ints(&begin)?);
     inputs.push(cx.ints(&end)?);
     inputs.extend(cx.try_input(3));

@@ -1,7 +1,6 @@
 //! Converts ranges to the primitive. Known numbers become integers; unknown numbers are clamped by
 //! [`Bounds`].
 
-use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::bounds::Bounds;
 use snick_ir::ops::slice::dyn_axis_slice::{AxisSlices, DynAxisSlice};
@@ -9,7 +8,7 @@ use snick_ir::ops::slice::index_inputs::IndexEntry;
 use snick_ir::rewrite::Patch;
 use snick_ir::{GraphBuilder, IntOrValue, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use IntOrValue::Int;
 
@@ -110,7 +109,7 @@ pub(super) fn clamped<V>(
 
 /// Adds `bounds` for a size, start, stop and step.
 fn add_bounds(cx: &mut GraphBuilder, fields: [Option<IntOrValue>; 4]) -> Result<Value, OpError> {
-    let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
+    let mut operands: SmallVector<Value, 4> = SmallVector::new();
     let [size, start, stop, step] = fields.map(|field| {
         field?.within(Interval::ANY).rename(|value| {
             operands.push(value);

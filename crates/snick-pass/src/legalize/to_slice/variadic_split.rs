@@ -1,14 +1,13 @@
 //! VariadicSplit: a slice for each output that has readers, or the data itself. If the lengths do not match
 //! the axis, the first slice fails.
 
-use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::ops::slice::split::known_axis;
 use snick_ir::ops::slice::variadic_split::constant_lengths;
 use snick_ir::rewrite::{Patch, RewriteResult};
 use snick_ir::{IntOrValue, OpError};
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use IntOrValue::Int;
 
@@ -26,7 +25,7 @@ pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
         return Ok(RewriteResult::Declined("which axis is split is known only at run time".into()));
     };
     let (dim, lengths) = (dims[axis].clone(), facts[2].ints());
-    let parts = match constant_lengths(facts[2]).or(lengths.map(SmallVec::into_vec)) {
+    let parts = match constant_lengths(facts[2]).or(lengths.map(SmallVector::into_vec)) {
         Some(lengths) => known_parts(cx, axis, &dim, &lengths)?,
         None => computed_parts(cx, axis)?,
     };

@@ -106,10 +106,9 @@ impl QuantizedConvolution {
 mod tests {
     use std::sync::Arc;
 
-    use smallvec::smallvec;
-
     use super::super::Unpacking;
     use super::*;
+    use crate::SmallVector;
     use crate::kernels::{BinaryOp, UnaryOp, fake_quantize, group_convolution};
 
     fn noise(len: usize, seed: usize) -> Vec<f32> {
@@ -280,10 +279,10 @@ mod tests {
 
     fn padded(pad: isize, stride: usize, dilation: usize) -> Window {
         Window {
-            strides: smallvec![stride; 2],
-            dilations: smallvec![dilation; 2],
-            pads_begin: smallvec![pad; 2],
-            pads_end: smallvec![pad; 2],
+            strides: SmallVector::from_elem(stride, 2),
+            dilations: SmallVector::from_elem(dilation, 2),
+            pads_begin: SmallVector::from_elem(pad, 2),
+            pads_end: SmallVector::from_elem(pad, 2),
         }
     }
 

@@ -391,12 +391,12 @@ impl Vectorised for InverseTransform<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use smallvec::smallvec;
 
     use super::super::filters::Filters;
     use super::super::{ConvAlgorithm, Elements, result_dims};
     use super::*;
     use crate::ElementType;
+    use crate::SmallVector;
     use crate::kernels::elementwise::{BinaryOp, Stage, UnaryOp};
     use crate::kernels::{Window, group_convolution, group_convolution_then};
 
@@ -549,7 +549,7 @@ mod tests {
             assert!(!is_used(&noise(&small_or_wide, 1), &filters, &window));
         }
         assert!(!is_used(&noise(&[1, 64, 40, 40], 1), &noise(&[1, 32, 64, 3, 3], 2).kept(), &window));
-        let strides = Window { strides: smallvec![1, 2], ..window };
+        let strides = Window { strides: SmallVector::from([1, 2]), ..window };
         assert!(!is_used(&x, &filters, &strides));
     }
 }

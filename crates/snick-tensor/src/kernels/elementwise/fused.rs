@@ -6,8 +6,6 @@
 //!
 //! **Threads.** Each thread computes some parts, with its own readers of the inputs.
 
-use smallvec::SmallVec;
-
 use super::BinaryOp;
 use super::binary::with_fusable;
 use super::unary_op::UnaryOp;
@@ -17,7 +15,7 @@ use crate::kernels::broadcast::Strided;
 use crate::kernels::row_reader::{BLOCK, BlockSizes, Piece, RowReader};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
-use crate::{ElementType, Tensor, TensorError};
+use crate::{ElementType, SmallVector, Tensor, TensorError};
 
 /// An element-wise function.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -99,7 +97,7 @@ impl Stage<&Tensor> {
 pub struct FusedElementwise<'a> {
     stages: &'a [Stage<&'a Tensor>],
     /// The other inputs, broadcast to the first.
-    others: SmallVec<[Strided<'a, f32>; 4]>,
+    others: SmallVector<Strided<'a, f32>, 4>,
 }
 
 impl<'a> FusedElementwise<'a> {
@@ -111,7 +109,7 @@ impl<'a> FusedElementwise<'a> {
 
     /// As [`FusedElementwise::new`], for `f32` values that are not computed yet.
     pub(crate) fn of_dims(dims: &[usize], stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
-        let mut others = SmallVec::new();
+        let mut others = SmallVector::new();
         for other in stages.iter().filter_map(Stage::other) {
             others.push(Strided::collapsed(other, dims).ok().filter(|_| is_f32(other))?);
         }
@@ -129,14 +127,14 @@ impl<'a> FusedElementwise<'a> {
 
     /// Applies the stages in place to a piece of a row that starts at element `first`.
     pub(crate) fn on_piece(&self, first: usize, values: &mut [f32]) {
-        let starts: SmallVec<[_; 4]> =
+        let starts: SmallVector<_, 4> =
             self.others.iter().map(|other| other.layout.offset_of(first)).collect();
         for (i, values) in values.chunks_mut(BLOCK).enumerate() {
             let others = self.others.iter().zip(&starts).map(|(other, &at)| match last_axis(other)[1] {
                 0 => Piece::Equal(other.data[at]),
                 _ => Piece::Each(&other.data[at + i * BLOCK..][..values.len()]),
             });
-            let others: SmallVec<[_; 4]> = others.collect();
+            let others: SmallVector<_, 4> = others.collect();
             dispatch_best(Block { stages: self.stages, others: &others, values });
         }
     }
@@ -186,7 +184,7 @@ impl<'a> FusedElementwise<'a> {
                 values.copy_from_slice(from.read(values.len()));
             }
             let others = readers.others.iter_mut().map(|other| other.read_piece(values.len()));
-            let others: SmallVec<[_; 4]> = others.collect();
+            let others: SmallVector<_, 4> = others.collect();
             dispatch_best(Block { stages: self.stages, others: &others, values });
         }
     }
@@ -210,7 +208,7 @@ struct Readers<'a> {
     /// The reader of the first input; `None` if the result's memory holds it.
     from: Option<RowReader<'a, f32>>,
     /// The readers of the other inputs, in the order of the stages.
-    others: SmallVec<[RowReader<'a, f32>; 4]>,
+    others: SmallVector<RowReader<'a, f32>, 4>,
 }
 
 impl Readers<'_> {

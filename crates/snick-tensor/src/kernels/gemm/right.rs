@@ -1,8 +1,7 @@
 //! Packs the right operand of a product into panels.
 
+use crate::SmallVector;
 use std::ops::Range;
-
-use smallvec::SmallVec;
 
 use super::left::transpose_into;
 use super::{Factor, Matrix, panel_columns};
@@ -250,7 +249,7 @@ fn pack_panel<I: Instructions, T: Factor>(
         return;
     }
     // Pieces shorter than a vector are stored as whole vectors; the next piece overwrites the excess lanes.
-    let pieces: SmallVec<[_; 4]> = lines.pieces(columns.clone(), lanes).collect();
+    let pieces: SmallVector<_, 4> = lines.pieces(columns.clone(), lanes).collect();
     let furthest = pieces.iter().map(|&(_, at, _)| at + lanes).max().unwrap_or(0);
     for (row, &start) in starts.iter().enumerate() {
         let row = &mut panel[row * width..][..2 * width];

@@ -11,8 +11,7 @@
 //!
 //! **Threads.** Each thread computes some channels.
 
-use smallvec::SmallVec;
-
+use crate::SmallVector;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::kernels::window::WindowGrid;
@@ -42,7 +41,8 @@ impl Vectorised for LineSums<'_> {
         if grid.area() == 0 || sums.is_empty() {
             return;
         }
-        let taps: SmallVec<[_; 4]> = (0..w.kernel).filter_map(|tap| w.outputs_inside(tap, columns)).collect();
+        let taps: SmallVector<_, 4> =
+            (0..w.kernel).filter_map(|tap| w.outputs_inside(tap, columns)).collect();
         let channels = x.chunks_exact(grid.area()).zip(sums.chunks_exact_mut(grid.windows()));
         for (channel, sums) in channels {
             let outputs = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));

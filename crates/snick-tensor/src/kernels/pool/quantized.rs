@@ -80,9 +80,9 @@ impl QuantizedMaxPool {
 
 #[cfg(test)]
 mod tests {
-    use smallvec::smallvec;
 
     use super::*;
+    use crate::SmallVector;
     use crate::kernels::{BinaryOp, Quantizer, max_pool};
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn windows_that_are_mostly_padding_are_declined() {
-        let window = |pad| Window { pads_begin: smallvec![pad; 2], ..Window::dense(2) };
+        let window = |pad| Window { pads_begin: SmallVector::from_elem(pad, 2), ..Window::dense(2) };
         let is_accepted = |pad| {
             let windows = window(pad).output_dims(&[9, 9], &[2, 2]).unwrap();
             QuantizedMaxPool::new([9, 9], &[2, 2], &window(pad), &windows).is_some()
@@ -119,10 +119,10 @@ mod tests {
             [([2, 2], 2, 1, 0), ([3, 3], 2, 1, 1), ([3, 2], 1, 1, 0), ([2, 3], 3, 2, 1), ([1, 5], 2, 1, 3)]
         {
             let window = Window {
-                strides: smallvec![stride; 2],
-                dilations: smallvec![dilation; 2],
-                pads_begin: smallvec![pad; 2],
-                pads_end: smallvec![0; 2],
+                strides: SmallVector::from_elem(stride, 2),
+                dilations: SmallVector::from_elem(dilation, 2),
+                pads_begin: SmallVector::from_elem(pad, 2),
+                pads_end: SmallVector::from_elem(0, 2),
             };
             let windows = window.output_dims(&[9, width], &kernel).unwrap();
             let pool = QuantizedMaxPool::new([9, width], &kernel, &window, &windows);

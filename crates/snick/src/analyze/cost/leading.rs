@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
+use snick_shape::{ExprFolder, ExprOp, SymExpr, SymbolId};
 
 use super::Amount;
 
@@ -170,13 +170,13 @@ impl ExprFolder for Folder<'_> {
         }
     }
 
-    fn combine(&mut self, how: BinaryOp, a: Polynomial, b: Polynomial) -> Result<Polynomial, ()> {
+    fn combine(&mut self, how: ExprOp, a: Polynomial, b: Polynomial) -> Result<Polynomial, ()> {
         let combined = match how {
-            BinaryOp::Add => Some(a.plus(b)),
-            BinaryOp::Multiply => a.times(&b),
-            BinaryOp::FloorDivide => b.as_constant().and_then(|divisor| a.divided_by(divisor)),
-            BinaryOp::Max => self.greater(a, b).map(|[greater, _]| greater),
-            BinaryOp::Min => self.greater(a, b).map(|[_, smaller]| smaller),
+            ExprOp::Add => Some(a.plus(b)),
+            ExprOp::Multiply => a.times(&b),
+            ExprOp::FloorDivide => b.as_constant().and_then(|divisor| a.divided_by(divisor)),
+            ExprOp::Max => self.greater(a, b).map(|[greater, _]| greater),
+            ExprOp::Min => self.greater(a, b).map(|[_, smaller]| smaller),
         };
         combined.ok_or(())
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use snick_ir::{Fact, Graph, Loc, NodeId, NodeRef, Op};
-use snick_shape::{BinaryOp, ExprFolder, Interval, Origin, SymExpr, SymbolId, Symbols};
+use snick_shape::{ExprFolder, ExprOp, Interval, Origin, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
 use super::Amount;
@@ -177,14 +177,14 @@ impl ExprFolder for Importer<'_, '_> {
         self.ledger.symbols.named(name, interval, Origin::default()).map_err(drop)
     }
 
-    fn combine(&mut self, how: BinaryOp, a: SymExpr, b: SymExpr) -> Result<SymExpr, ()> {
+    fn combine(&mut self, how: ExprOp, a: SymExpr, b: SymExpr) -> Result<SymExpr, ()> {
         let symbols = &self.ledger.symbols;
         let combined = match how {
-            BinaryOp::Add => symbols.add(&a, &b),
-            BinaryOp::Multiply => symbols.mul(&a, &b),
-            BinaryOp::FloorDivide => symbols.floor_div(&a, &b),
-            BinaryOp::Min => symbols.min(&a, &b),
-            BinaryOp::Max => symbols.max(&a, &b),
+            ExprOp::Add => symbols.add(&a, &b),
+            ExprOp::Multiply => symbols.mul(&a, &b),
+            ExprOp::FloorDivide => symbols.floor_div(&a, &b),
+            ExprOp::Min => symbols.min(&a, &b),
+            ExprOp::Max => symbols.max(&a, &b),
         };
         combined.ok_or(())
     }

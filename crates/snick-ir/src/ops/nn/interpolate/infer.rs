@@ -1,8 +1,7 @@
 //! Shape inference of Interpolate.
 
-use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SmallVector};
 
 use super::{Interpolate, pad_of};
 use crate::ops::nn::scale::Scale;
@@ -27,7 +26,7 @@ impl InferOp for Interpolate {
             },
         };
         self.check_count(cx, target, axes.len());
-        let mut resized: SmallVec<[SymExpr; 4]> = SmallVec::with_capacity(rank);
+        let mut resized: SmallVector<SymExpr, 4> = SmallVector::with_capacity(rank);
         for (axis, dim) in dims.iter().enumerate() {
             let pads = pad_of(&self.pads_begin, axis)?.saturating_add(pad_of(&self.pads_end, axis)?);
             resized.push(cx.add(dim, &pads.into()));

@@ -1,7 +1,6 @@
 //! Output sizes of Interpolate.
 
-use smallvec::SmallVec;
-use snick_tensor::Tensor;
+use snick_tensor::{SmallVector, Tensor};
 
 use super::Interpolate;
 use crate::OpError;
@@ -9,9 +8,9 @@ use crate::ops::nn::scale::Scale;
 
 /// The axes to resize, their new sizes and their scales.
 pub(super) struct Resized {
-    pub(super) axes: SmallVec<[usize; 4]>,
-    pub(super) sizes: SmallVec<[usize; 4]>,
-    pub(super) scales: SmallVec<[f32; 4]>,
+    pub(super) axes: SmallVector<usize, 4>,
+    pub(super) sizes: SmallVector<usize, 4>,
+    pub(super) scales: SmallVector<f32, 4>,
 }
 
 impl Interpolate {
@@ -29,7 +28,7 @@ impl Interpolate {
             return Err(OpError::mismatch("the number of sizes or scales", target.len(), axes.len()));
         }
         let own = axes.iter().filter_map(|&a| dims.get(a).copied());
-        let (mut sizes, mut scales): (SmallVec<[usize; 4]>, SmallVec<[f32; 4]>) = Default::default();
+        let (mut sizes, mut scales): (SmallVector<usize, 4>, SmallVector<f32, 4>) = Default::default();
         if self.by_scales() {
             for (i, (scale, size)) in target.to_f32_vec()?.into_iter().zip(own).enumerate() {
                 // An axis that is listed twice is scaled twice.
