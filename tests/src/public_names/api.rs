@@ -226,7 +226,7 @@ fn signature(item: &Value) -> Vec<&Value> {
     let is_variant = kind(item) == "variant";
     match inner(item) {
         Value::Object(parts) => {
-            let is_part = |name: &str| !members.contains(&name) && !(is_variant && name == "kind");
+            let is_part = |name: &str| !(members.contains(&name) || is_variant && name == "kind");
             parts.iter().filter(|(name, _)| is_part(name)).map(|(_, part)| part).collect()
         }
         part => vec![part],
