@@ -28,12 +28,17 @@ const LONGEST: usize = 40;
 const SHARES: f64 = 4.0;
 
 /// The style, with the variables of `viewer.css`. Not every program that shows SVG knows variables, so their
-/// values are inserted.
+/// values are inserted. `&` stands for the picture, so that the rules do not match other elements of a page that contains
+/// the picture.
 const STYLE: &str = "\
-svg{background:var(--page);font:12px ui-monospace,Menlo,Consolas,monospace}text{fill:var(--text)}\
-.box{fill-opacity:var(--tint)}.title,.head{font-weight:700}.head{font-size:14px}.name,.detail,.out{fill:var(--faint)}\
-.out{font-size:11px;paint-order:stroke;stroke:var(--page);stroke-width:3px}.open{fill:var(--warning)}\
-.way{fill:none;stroke:var(--line)}.tip{fill:var(--line)}";
+&{background:var(--page);font:12px ui-monospace,Menlo,Consolas,monospace}& text{fill:var(--text)}\
+& .box{fill-opacity:var(--tint)}& .title,& .head{font-weight:700}& .head{font-size:14px}\
+& .name,& .detail,& .out{fill:var(--faint)}\
+& .out{font-size:11px;paint-order:stroke;stroke:var(--page);stroke-width:3px}& .open{fill:var(--warning)}\
+& .way{fill:none;stroke:var(--line)}& .tip{fill:var(--line)}";
+
+/// The class of pictures.
+const PICTURE: &str = "snick-picture";
 
 /// The value of a variable of `viewer.css` in light or dark mode.
 fn variable(name: &str, is_dark: bool) -> &'static str {
@@ -53,9 +58,9 @@ fn style(colours: &BTreeSet<String>, is_dark: bool) -> String {
     }
     for colour in colours {
         let value = variable(colour, is_dark);
-        let _ = write!(style, ".{colour}{{fill:{value};stroke:{value}}}");
+        let _ = write!(style, "& .{colour}{{fill:{value};stroke:{value}}}");
     }
-    style + ".share{stroke:none}"
+    (style + "& .share{stroke:none}").replace('&', &format!(".{PICTURE}"))
 }
 
 /// Draws a graph as SVG.
@@ -75,9 +80,9 @@ pub fn svg(graph: &Graph, options: &PictureOptions) -> String {
     let mut out = String::new();
     let _ = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{PICTURE}\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{}\">\n<style>{}@media(prefers-color-scheme:dark){{{}}}</style>\n\
-         <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+         <defs><marker id=\"snick-tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
          orient=\"auto\"><path class=\"tip\" d=\"M0 0 8 4 0 8z\"/></marker></defs>\n",
         Quoted(&scene.title),
         style(&colours, false),
@@ -127,7 +132,8 @@ impl<'s> Panel<'s> {
             let below = Point { y, ..start };
             let stops: Vec<Point> =
                 [start, below].into_iter().chain(way.iter().copied()).chain([to]).collect();
-            let _ = writeln!(out, "<path class=\"way\" marker-end=\"url(#tip)\" d=\"{}\"/>", path(&stops));
+            let _ =
+                writeln!(out, "<path class=\"way\" marker-end=\"url(#snick-tip)\" d=\"{}\"/>", path(&stops));
         }
         for ((one, size), place) in self.scene.boxes.iter().zip(&self.sizes).zip(&self.layout.boxes) {
             draw_box(out, one, *size, *place);
