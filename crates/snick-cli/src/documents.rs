@@ -4,7 +4,9 @@ mod run;
 
 pub use run::{Run, RunInputs, arrays_json};
 
-use snick::{Diagnostic, Error, Limits, Located, Model};
+use std::ops::ControlFlow;
+
+use snick::{Diagnostic, Error, Limits, Located, Model, Progress};
 use snick_tensor::Tensor;
 
 use crate::cli::console::Failure;
@@ -106,17 +108,18 @@ pub fn diff(
 }
 
 /// The output of `snick canon MODEL`, applied to an inferred model with `errors`. `is_verified` corresponds
-/// to `--verify`.
+/// to `--verify`. `progress` is called after each rewritten layer; `Break` stops the work.
 ///
 /// # Errors
-/// A limit was reached. In that case the model is valid, but only partly rewritten.
+/// A limit was reached, or `progress` stopped the work. In that case the model is valid, but only partly rewritten.
 pub fn canonicalise(
     model: &mut Model,
     errors: Vec<Located>,
     is_verified: bool,
     limits: Limits,
+    progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
 ) -> Result<Document, DocumentError> {
-    let canonical = canon::of_model(model, errors, is_verified, limits)?;
+    let canonical = canon::of_model(model, errors, is_verified, limits, progress)?;
     Ok(Document { json: canonical.as_json(model), text: canonical.as_text(model, false) })
 }
 

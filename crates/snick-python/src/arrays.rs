@@ -4,7 +4,7 @@
 use std::ptr;
 
 use numpy::npyffi::{NPY_ARRAY_WRITEABLE, NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use snick::{ElementType, Storage, Tensor, TensorError};
@@ -192,17 +192,12 @@ struct TensorMemory {
 /// Converts a tensor to a writable array that shares no memory with other tensors or arrays. If `is_moved`,
 /// the array may take over the memory of the tensor; otherwise the elements are copied.
 pub fn to_array(py: Python<'_>, mut tensor: Tensor, is_moved: bool) -> PyResult<Bound<'_, PyAny>> {
-    let element_type = tensor.element_type();
-    if element_type == ElementType::String {
-        let texts = tensor.as_strings().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let strings = py.import("snick._dtypes")?.getattr("_string_array")?;
-        return strings.call1((texts, tensor.dims().to_vec()));
+    if tensor.element_type() == ElementType::String {
+        return strings_to_array(py, &tensor);
     }
+    let element_type = tensor.element_type();
     let dtype = element_types::dtype(py, element_type)?;
-    let dims: Vec<usize> = match element_types::is_packed(element_type) {
-        true => vec![tensor.size_in_bytes()],
-        false => tensor.dims().to_vec(),
-    };
+    let dims = dims(&tensor);
     let (data, memory) = match tensor.exclusive_bytes().filter(|_| is_moved) {
         Some(own) => {
             normalise(element_type, own);
@@ -214,8 +209,74 @@ pub fn to_array(py: Python<'_>, mut tensor: Tensor, is_moved: bool) -> PyResult<
             (bytes.as_mut_ptr(), TensorMemory { _tensor: None, _bytes: bytes })
         }
     };
-    let memory = Bound::new(py, memory)?.into_any();
-    new_array(py, dtype.into_dtype_ptr(), &dims, data, memory)
+    let strides = row_major(&dims, dtype.itemsize());
+    // SAFETY: `data` holds the packed elements of `dims`: it is the memory of a tensor with these dims and this
+    // element type. It is not shared: the tensor is its only owner, or it is a copy. `memory` does not move it.
+    unsafe { new_array(py, dtype, &dims, &strides, data, memory, true) }
+}
+
+/// A read-only array of the elements of a tensor, in the memory of the tensor. Strings are copied, and so are booleans
+/// whose bytes numpy could not read.
+pub fn to_view(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    let element_type = tensor.element_type();
+    let is_plain = |bytes: &[u8]| bytes.iter().all(|&byte| byte <= 1);
+    let is_packed = element_types::is_packed(element_type);
+    let is_viewed = match element_type {
+        ElementType::String => false,
+        ElementType::Boolean => tensor.is_contiguous() && is_plain(&tensor.to_bytes()),
+        _ => !is_packed || tensor.is_contiguous(),
+    };
+    if !is_viewed || tensor.is_empty() {
+        let array = to_array(py, tensor, false)?;
+        array.call_method1("setflags", (false,))?;
+        return Ok(array);
+    }
+    let dtype = element_types::dtype(py, element_type)?;
+    let (dims, unit) = (dims(&tensor), dtype.itemsize());
+    let strides: Vec<isize> = match is_packed {
+        true => vec![1],
+        false => tensor.strides().iter().map(|stride| stride * unit.cast_signed()).collect(),
+    };
+    let data = first_byte(&tensor)?;
+    let memory = TensorMemory { _tensor: Some(tensor), _bytes: Vec::new() };
+    // SAFETY: `data` is the first element of the tensor, whose elements have these strides. The array is read-only.
+    // The tensor owns or maps the memory, and moving the tensor does not move it.
+    unsafe { new_array(py, dtype, &dims, &strides, data.cast_mut(), memory, false) }
+}
+
+/// The address of the first element, or of the packed bytes.
+fn first_byte(tensor: &Tensor) -> PyResult<*const u8> {
+    if tensor.is_contiguous() {
+        return Ok(tensor.to_bytes().as_ptr());
+    }
+    let first = (0..tensor.rank()).try_fold(tensor.clone(), |first, axis| first.slice(axis, 0, 1, 1));
+    let first = first.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(first.to_bytes().as_ptr())
+}
+
+/// The dims of an array: of packed elements, the number of their bytes.
+fn dims(tensor: &Tensor) -> Vec<usize> {
+    match element_types::is_packed(tensor.element_type()) {
+        true => vec![tensor.size_in_bytes()],
+        false => tensor.dims().to_vec(),
+    }
+}
+
+fn row_major(dims: &[usize], unit: usize) -> Vec<isize> {
+    let mut stride = unit.cast_signed();
+    let mut strides: Vec<isize> = Vec::with_capacity(dims.len());
+    for &dim in dims.iter().rev() {
+        strides.push(stride);
+        stride = stride.saturating_mul(dim.max(1).cast_signed());
+    }
+    strides.reverse();
+    strides
+}
+
+fn strings_to_array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let texts = tensor.as_strings().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let strings = py.import("snick._dtypes")?.getattr("_string_array")?;
+    strings.call1((texts, tensor.dims().to_vec()))
 }
 
 /// Normalises boolean bytes to 0 or 1, as numpy expects; files may contain other values.
@@ -225,31 +286,38 @@ fn normalise(element_type: ElementType, bytes: &mut [u8]) {
     }
 }
 
-/// A contiguous array with these dims over `data`, which is part of `memory`.
-fn new_array<'py>(
+/// An array with these dims over `data`.
+///
+/// # Safety
+/// The elements at `data` with these dims and strides (in bytes) are valid for reads as long as `memory` lives, and
+/// for writes if `is_writable`.
+unsafe fn new_array<'py>(
     py: Python<'py>,
-    dtype: *mut numpy::npyffi::PyArray_Descr,
+    dtype: Bound<'py, PyArrayDescr>,
     dims: &[usize],
+    strides: &[isize],
     data: *mut u8,
-    memory: Bound<'py, PyAny>,
+    memory: TensorMemory,
+    is_writable: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let too_large = |_| PyMemoryError::new_err("an array of too many elements");
     let mut npy_dims: Vec<npy_intp> =
         dims.iter().map(|&dim| npy_intp::try_from(dim)).collect::<Result<_, _>>().map_err(too_large)?;
+    let mut npy_strides: Vec<npy_intp> = strides.iter().map(|&stride| stride as npy_intp).collect();
     let rank = i32::try_from(dims.len()).map_err(too_large)?;
-    // SAFETY: the call takes ownership of the dtype. `data` holds the packed elements of `dims`: it is the
-    // memory of a tensor with these dims and this element type. It is not shared: the tensor is its only owner,
-    // or it is a copy. The array keeps `memory` alive, which does not move.
+    let memory = Bound::new(py, memory)?.into_any();
+    // SAFETY: the call takes ownership of the dtype, and numpy derives the other flags from the strides. The caller
+    // guarantees the memory, which the array keeps alive.
     unsafe {
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
             get_type_object(py, NpyTypes::PyArray_Type),
-            dtype,
+            dtype.into_dtype_ptr(),
             rank,
             npy_dims.as_mut_ptr(),
-            ptr::null_mut(),
+            npy_strides.as_mut_ptr(),
             data.cast(),
-            NPY_ARRAY_WRITEABLE,
+            if is_writable { NPY_ARRAY_WRITEABLE } else { 0 },
             ptr::null_mut(),
         );
         let array = Bound::from_owned_ptr_or_err(py, array)?;

@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use snick::{AttrValue, Fact, Graph, NodeId, Op, SymExpr, output_names, public_name};
 
+use crate::listing::Listing;
+
 /// A dim: its text, and its smallest and largest size. A dim that is a number has no text.
 type Dim = (Option<String>, i64, Option<i64>);
 
@@ -17,11 +19,11 @@ type FactTuple = (&'static str, Option<Vec<Dim>>, String, String, Vec<Symbol>);
 /// Name, public name, tensor names, and fact.
 pub type PortTuple = (String, String, Vec<String>, FactTuple);
 
-/// The layer and output number that an input reads.
-type InputTuple = Option<(String, u32)>;
+/// The layer and output number that an input reads, and the index of the layer.
+type InputTuple = Option<(String, u32, usize)>;
 
-/// Name, type, version, location, attributes, inputs, outputs with their numbers, and whether the layer is
-/// opaque.
+/// Name, type, version, location, attributes, inputs, outputs with their numbers, whether the layer is opaque, and
+/// the roles of its bodies.
 pub type LayerTuple<'py> = (
     String,
     String,
@@ -31,6 +33,7 @@ pub type LayerTuple<'py> = (
     Vec<InputTuple>,
     Vec<(u32, Vec<String>, FactTuple)>,
     bool,
+    Vec<&'static str>,
 );
 
 fn bounds(graph: &Graph, dim: &SymExpr) -> (i64, Option<i64>) {
@@ -76,7 +79,12 @@ pub fn port(graph: &Graph, id: NodeId) -> PortTuple {
 }
 
 /// A layer.
-pub fn layer<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<LayerTuple<'py>> {
+pub fn layer<'py>(
+    py: Python<'py>,
+    graph: &Graph,
+    listing: &Listing,
+    id: NodeId,
+) -> PyResult<LayerTuple<'py>> {
     let node = graph.node(id);
     let wired = graph.inputs(id);
     let count = wired.len();
@@ -84,7 +92,7 @@ pub fn layer<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<LayerT
         let value = value?;
         let source = graph.node(value.node);
         let number = source.output_id(value.port as usize, graph.inputs(value.node).len());
-        Some((source.name().to_string(), number))
+        Some((source.name().to_string(), number, listing.index(value.node)))
     });
     let outputs = node.outs().iter().enumerate();
     let outputs =
@@ -98,6 +106,7 @@ pub fn layer<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<LayerT
         inputs.collect(),
         outputs.collect(),
         node.op().is_opaque(),
+        node.op().bodies().map(|(role, _)| role).collect(),
     ))
 }
 

@@ -8,8 +8,10 @@ mod arrays;
 mod element_types;
 mod errors;
 mod facts;
+mod listing;
 mod load;
 mod model;
+mod pickle;
 mod session;
 mod watch;
 
@@ -26,12 +28,20 @@ mod _snick {
     #[pymodule_export]
     use crate::model::{Model, diff};
     #[pymodule_export]
+    use crate::pickle::unpickled;
+    #[pymodule_export]
     use crate::session::Session;
 
     /// Runs the command line and returns its exit code.
     #[pyfunction]
     fn run_command(py: Python<'_>, args: Vec<OsString>) -> u8 {
         py.detach(|| snick_cli::run(args))
+    }
+
+    /// `; did you mean ...?` for the end of a message about an unknown name; empty if no known name is similar.
+    #[pyfunction]
+    fn did_you_mean(name: &str, known: Vec<String>) -> String {
+        snick_ir::did_you_mean(name, known.iter().map(String::as_str))
     }
 
     #[pymodule_init]

@@ -1,5 +1,6 @@
 //! A model as held by Python.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use snick::{
-    CheckOptions, Diagnostic, Error, Finding, InferOptions, Limits, LoadOptions, Located, NodeId,
+    CheckOptions, Diagnostic, Error, Finding, Graph, InferOptions, Limits, LoadOptions, Located, NodeId,
     PictureOptions, ReportOptions, SaveOptions, SliceAs,
 };
 use snick_cli::documents::{self, Document};
@@ -16,6 +17,8 @@ use snick_cli::documents::{self, Document};
 use crate::arrays;
 use crate::errors::{self, Stage};
 use crate::facts::{self, LayerTuple, PortTuple};
+use crate::listing::{GraphPath, Listing};
+use crate::pickle::{self, Pickled};
 use crate::session::{self, Session};
 use crate::watch::Interrupt;
 
@@ -37,18 +40,20 @@ struct State {
     errors: Option<Vec<Located>>,
     session: Option<Arc<snick::Session>>,
     canonical: Option<Arc<snick::Session>>,
-    /// The layers in file order.
-    layers: Option<Arc<[NodeId]>>,
+    /// The layers of each graph that was asked for.
+    listings: HashMap<GraphPath, Arc<Listing>>,
 }
 
 impl State {
     fn new(model: snick::Model) -> Self {
-        Self { model, is_as_read: true, errors: None, session: None, canonical: None, layers: None }
+        let (errors, session, canonical, listings) = (None, None, None, HashMap::new());
+        Self { model, is_as_read: true, errors, session, canonical, listings }
     }
 
     /// Returns the model so that it can be changed. Discards all derived data.
     fn change(&mut self) -> &mut snick::Model {
-        (self.errors, self.session, self.canonical, self.layers) = (None, None, None, None);
+        (self.errors, self.session, self.canonical) = (None, None, None);
+        self.listings.clear();
         &mut self.model
     }
 
@@ -87,9 +92,28 @@ impl State {
         Ok(made)
     }
 
-    fn layers(&mut self) -> Arc<[NodeId]> {
-        let graph = self.model.graph();
-        self.layers.get_or_insert_with(|| graph.ids().collect()).clone()
+    /// The graph at a path, with its layers; `None` if there is no such body.
+    fn graph(&mut self, path: &[(usize, usize)]) -> Option<(&Graph, Arc<Listing>)> {
+        let mut graph = self.model.graph();
+        for depth in 0.. {
+            let before = path.get(..depth)?;
+            if !self.listings.contains_key(before) {
+                self.listings.insert(before.to_vec(), Arc::new(Listing::new(graph)));
+            }
+            let listing = self.listings.get(before)?;
+            let Some(&(layer, body)) = path.get(depth) else { return Some((graph, listing.clone())) };
+            graph = graph.node(listing.id(layer)?).op().bodies().nth(body)?.1;
+        }
+        None
+    }
+
+    /// A layer of the graph at a path.
+    fn layer(&mut self, path: &[(usize, usize)], index: usize) -> PyResult<(&Graph, Arc<Listing>, NodeId)> {
+        let found = self.graph(path).and_then(|(graph, listing)| {
+            let id = listing.id(index)?;
+            Some((graph, listing, id))
+        });
+        found.ok_or_else(|| PyIndexError::new_err(format!("no layer {index}; the model has changed")))
     }
 }
 
@@ -98,11 +122,13 @@ impl State {
 pub struct Model {
     state: Mutex<State>,
     limits: Limits,
+    /// The declarations of custom ops that the model was read with, as TOML.
+    ops: Option<String>,
 }
 
 impl Model {
-    pub fn new(model: snick::Model, limits: Limits) -> Self {
-        Self { state: Mutex::new(State::new(model)), limits }
+    pub fn new(model: snick::Model, limits: Limits, ops: Option<String>) -> Self {
+        Self { state: Mutex::new(State::new(model)), limits, ops }
     }
 
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
@@ -116,7 +142,7 @@ impl Model {
         stage: Stage,
         work: impl FnOnce(&mut State) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let interrupt = Interrupt::new();
+        let interrupt = Interrupt::new(None);
         let done = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.infer(self.limits, &interrupt)?;
@@ -142,14 +168,22 @@ impl Model {
         self.inferred(py, Stage::Run, |state| state.session(is_canonical))
     }
 
-    fn ports(&self, py: Python<'_>, is_input: bool) -> PyResult<Vec<PortTuple>> {
-        self.inferred(py, Stage::Infer, |state| {
-            let graph = state.model.graph();
-            Ok(match is_input {
-                true => graph.parameters().map(|id| facts::port(graph, id)).collect(),
-                false => graph.results().map(|id| facts::port(graph, id)).collect(),
-            })
-        })
+    /// Changes a copy of the model without the lock, so that a progress callback can use the model. On error, the
+    /// model is unchanged. `work` returns the inference errors if it infers the changed model.
+    fn replace(
+        &self,
+        py: Python<'_>,
+        stage: Stage,
+        interrupt: &Interrupt,
+        work: impl FnOnce(&mut snick::Model) -> Result<Option<Vec<Located>>, Error> + Send,
+    ) -> PyResult<()> {
+        let mut model = self.lock(py).model.clone();
+        let done = py.detach(|| work(&mut model).map(|errors| (model, errors)));
+        let (model, errors) = done.map_err(|error| self.raise(py, stage, &error, interrupt))?;
+        let mut state = self.lock(py);
+        *state.change() = model;
+        state.errors = errors;
+        Ok(())
     }
 }
 
@@ -173,33 +207,50 @@ impl Model {
         self.lock(py).model.notes().to_vec()
     }
 
-    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<PortTuple>> {
-        self.ports(py, true)
+    /// The name of the graph at a path.
+    fn graph_name(&self, py: Python<'_>, path: GraphPath) -> String {
+        self.lock(py).graph(&path).map(|(graph, _)| graph.name.clone()).unwrap_or_default()
     }
 
-    fn outputs(&self, py: Python<'_>) -> PyResult<Vec<PortTuple>> {
-        self.ports(py, false)
+    /// The inputs of the graph at a path, or its outputs.
+    fn ports(&self, py: Python<'_>, path: GraphPath, is_input: bool) -> PyResult<Vec<PortTuple>> {
+        self.inferred(py, Stage::Infer, |state| {
+            let ports = state.graph(&path).map(|(graph, _)| match is_input {
+                true => graph.parameters().map(|id| facts::port(graph, id)).collect(),
+                false => graph.results().map(|id| facts::port(graph, id)).collect(),
+            });
+            Ok(ports.unwrap_or_default())
+        })
     }
 
-    /// Sets input shapes. If `is_checked`, fails for shapes that some layer rejects. On error, the model is
+    /// Sets input shapes, if given. If `is_checked`, fails for shapes that some layer rejects. On error, the model is
     /// unchanged.
-    fn reshape(&self, py: Python<'_>, spec: &str, is_checked: bool) -> PyResult<()> {
-        let interrupt = Interrupt::new();
-        let set = py.detach(|| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut model = state.model.clone();
-            if is_checked {
-                let options = InferOptions::new().limits(self.limits).progress(interrupt.progress());
-                model.reshape_with(spec, &options)?;
-            } else {
+    #[pyo3(signature = (spec, is_checked, progress))]
+    fn reshape(
+        &self,
+        py: Python<'_>,
+        spec: Option<&str>,
+        is_checked: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let is_inferred = is_checked || progress.is_some();
+        let interrupt = Interrupt::new(progress);
+        let options = InferOptions::new().limits(self.limits).progress(interrupt.progress());
+        self.replace(py, Stage::Infer, &interrupt, |model| {
+            if let Some(spec) = spec {
                 model.reshape(spec)?;
             }
-            *state.change() = model;
-            state.is_as_read = false;
-            state.errors = is_checked.then(Vec::new);
-            Ok::<(), Error>(())
-        });
-        set.map_err(|error| self.raise(py, Stage::Infer, &error, &interrupt))
+            if !is_inferred {
+                return Ok(None);
+            }
+            let errors = model.infer_with(&options)?.into_located();
+            match is_checked && !errors.is_empty() {
+                true => Err(Error::Invalid { diagnostics: errors.iter().map(Diagnostic::from).collect() }),
+                false => Ok(Some(errors)),
+            }
+        })?;
+        self.lock(py).is_as_read &= spec.is_none();
+        Ok(())
     }
 
     /// Infers the model and returns the errors of layers.
@@ -230,53 +281,71 @@ impl Model {
         })
     }
 
-    /// The number of layers, excluding layers of bodies.
-    fn layer_count(&self, py: Python<'_>) -> usize {
-        self.lock(py).model.graph().len()
+    /// The number of layers of the graph at a path, excluding layers of its bodies.
+    fn layer_count(&self, py: Python<'_>, path: GraphPath) -> usize {
+        self.lock(py).graph(&path).map_or(0, |(graph, _)| graph.len())
     }
 
-    /// A layer, by its index in the file.
-    fn layer<'py>(&self, py: Python<'py>, index: usize) -> PyResult<LayerTuple<'py>> {
+    /// The names of the layers of the graph at a path, in file order.
+    fn layer_names(&self, py: Python<'_>, path: GraphPath) -> Vec<String> {
+        let mut state = self.lock(py);
+        let names =
+            state.graph(&path).map(|(graph, _)| graph.ids().map(|id| graph.node(id).name().to_string()));
+        names.into_iter().flatten().collect()
+    }
+
+    /// A layer of the graph at a path, by its index in the file.
+    fn layer<'py>(&self, py: Python<'py>, path: GraphPath, index: usize) -> PyResult<LayerTuple<'py>> {
         self.inferred(py, Stage::Infer, |_| Ok(()))?;
         let mut state = self.lock(py);
-        let id = state.layers().get(index).copied();
-        let id = id.ok_or_else(|| PyIndexError::new_err(format!("no layer {index}")))?;
-        facts::layer(py, state.model.graph(), id)
+        let (graph, listing, id) = state.layer(&path, index)?;
+        facts::layer(py, graph, &listing, id)
     }
 
-    /// The index of the layer with this name.
-    fn find(&self, py: Python<'_>, name: &str) -> Option<usize> {
+    /// The index of the layer with this name, or of the layer that computes the tensor with this name.
+    fn find(&self, py: Python<'_>, path: GraphPath, name: &str) -> Option<usize> {
         let mut state = self.lock(py);
-        let id = state.model.graph().find(name)?;
-        state.layers().iter().position(|&known| known == id)
+        let (graph, listing) = state.graph(&path)?;
+        listing.find(graph, name)
     }
 
-    /// The value of an output of a layer, if inference knows it.
+    /// The indices of the layers that read a layer.
+    fn consumers(&self, py: Python<'_>, path: GraphPath, index: usize) -> PyResult<Vec<usize>> {
+        let mut state = self.lock(py);
+        let (graph, listing, id) = state.layer(&path, index)?;
+        Ok(listing.consumers(graph, id))
+    }
+
+    /// The value of an output of a layer, if inference knows it, in a read-only array.
     fn value<'py>(
         &self,
         py: Python<'py>,
+        path: GraphPath,
         index: usize,
         output: usize,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let known = self.inferred(py, Stage::Infer, |state| {
-            let id = state.layers().get(index).copied();
-            let graph = state.model.graph();
-            let fact = id.and_then(|id| graph.node(id).outputs().nth(output));
-            Ok(fact.and_then(|fact| fact.as_tensor()).map(|tensor| (**tensor).clone()))
-        })?;
-        known.map(|tensor| arrays::to_array(py, tensor, false)).transpose()
+        self.inferred(py, Stage::Infer, |_| Ok(()))?;
+        let known = {
+            let mut state = self.lock(py);
+            let (graph, _, id) = state.layer(&path, index)?;
+            let fact = graph.node(id).outputs().nth(output);
+            fact.and_then(|fact| fact.as_tensor()).map(|tensor| (**tensor).clone())
+        };
+        known.map(|tensor| arrays::to_view(py, tensor)).transpose()
     }
 
     /// Runs the model on inputs by name.
+    #[pyo3(signature = (inputs, threads, is_canonical, progress))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
         threads: usize,
         is_canonical: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(Vec<String>, Bound<'py, PyAny>)>> {
         let session = self.ready(py, is_canonical)?;
-        session::run(py, &session, inputs, threads, self.limits)
+        session::run(py, &session, inputs, threads, self.limits, progress)
     }
 
     fn session(&self, py: Python<'_>, is_canonical: bool) -> PyResult<Session> {
@@ -284,20 +353,35 @@ impl Model {
         Ok(Session::new(session, self.limits))
     }
 
-    fn canonicalise(&self, py: Python<'_>, is_verified: bool) -> PyResult<DocumentTuple> {
+    #[pyo3(signature = (is_verified, progress))]
+    fn canonicalise(
+        &self,
+        py: Python<'_>,
+        is_verified: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<DocumentTuple> {
         self.inferred(py, Stage::Infer, |_| Ok(()))?;
+        let interrupt = Interrupt::new(progress);
+        let (mut model, errors) = {
+            let state = self.lock(py);
+            (state.model.clone(), state.errors.clone())
+        };
+        // Works on a copy without the lock, so that a progress callback can use the model, which is unchanged on error.
+        let limits = self.limits;
         let done = py.detach(|| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            // Works on a copy, so that the model is unchanged on error.
-            let mut model = state.model.clone();
-            let document = documents::canonicalise(&mut model, Vec::new(), is_verified, self.limits)?;
-            // The canonical form is already inferred.
-            let errors = state.errors.clone();
-            *state.change() = model;
-            (state.errors, state.is_as_read) = (errors, false);
-            Ok(document)
+            let document =
+                documents::canonicalise(&mut model, Vec::new(), is_verified, limits, interrupt.progress())?;
+            Ok((model, document))
         });
-        done.map(tuple).map_err(|error| errors::document_exception(py, &error))
+        let (model, document) = done.map_err(|error| {
+            let raised = interrupt.raised();
+            raised.unwrap_or_else(|| errors::document_exception(py, &error))
+        })?;
+        let mut state = self.lock(py);
+        *state.change() = model;
+        // The canonical form is already inferred.
+        (state.errors, state.is_as_read) = (errors, false);
+        Ok(tuple(document))
     }
 
     fn why(&self, py: Python<'_>, target: &str) -> PyResult<DocumentTuple> {
@@ -332,7 +416,7 @@ impl Model {
         if let Some(target) = target {
             options = options.target(target.parse().map_err(PyValueError::new_err)?);
         }
-        let (interrupt, limits) = (Interrupt::new(), self.limits);
+        let (interrupt, limits) = (Interrupt::new(None), self.limits);
         let found = py.detach(|| {
             let (model, is_as_read) = {
                 let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -400,7 +484,21 @@ impl Model {
         let state = self.lock(py);
         let (is_as_read, errors) = (state.is_as_read, state.errors.clone());
         let copied = State { is_as_read, errors, ..State::new(state.model.clone()) };
-        Self { state: Mutex::new(copied), limits: self.limits }
+        Self { state: Mutex::new(copied), limits: self.limits, ops: self.ops.clone() }
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Pickled,))> {
+        let model = self.lock(py).model.clone();
+        let pickled = py.detach(|| pickle::pickled(&model, self.limits, self.ops.clone()));
+        Ok((py.import("snick._snick")?.getattr("unpickled")?, (pickled,)))
     }
 
     /// Whether the graphs are equal.

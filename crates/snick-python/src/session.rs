@@ -30,13 +30,15 @@ impl Session {
 #[pymethods]
 impl Session {
     /// Runs the session on inputs by name.
+    #[pyo3(signature = (inputs, threads, progress))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
         threads: usize,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<OutputTuple<'py>>> {
-        run(py, &self.session, inputs, threads, self.limits)
+        run(py, &self.session, inputs, threads, self.limits, progress)
     }
 
     /// The values of the variables.
@@ -73,9 +75,10 @@ pub fn run<'py>(
     inputs: &Bound<'py, PyDict>,
     threads: usize,
     limits: Limits,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<OutputTuple<'py>>> {
     let tensors = tensors(py, session, inputs)?;
-    let interrupt = Interrupt::of_run();
+    let interrupt = Interrupt::of_run(progress);
     let options = RunOptions::new().threads(threads).limits(limits).progress(interrupt.progress());
     let outputs = py.detach(|| session.run_with(tensors, &options));
     let outputs = outputs.map_err(|error| {

@@ -1,4 +1,4 @@
-//! Limits that are set in Python, and Ctrl-C during work in Rust.
+//! Limits and progress callbacks that are set in Python, and Ctrl-C during work in Rust.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
 use snick::{Limits, Progress};
 
 /// The interval at which Python checks for signals.
@@ -25,8 +27,8 @@ pub fn limits(layers: Option<usize>, memory: Option<usize>, time: Option<f64>) -
     Ok(limits)
 }
 
-/// Lets Python check for signals while Rust works without the GIL. If a signal handler raises an exception,
-/// such as `KeyboardInterrupt`, the work stops.
+/// Lets Python report progress and check for signals while Rust works without the GIL. If the progress callback
+/// or a signal handler raises an exception, such as `KeyboardInterrupt`, the work stops.
 #[derive(Clone)]
 pub struct Interrupt(Arc<Asked>);
 
@@ -37,29 +39,41 @@ struct Asked {
     layers: AtomicU64,
     /// The time of the next check for signals, in milliseconds since the start.
     next: AtomicU64,
+    /// The callback of the user.
+    callback: Option<Py<PyAny>>,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Interrupt {
     /// For work in which each layer takes a long time, such as a run.
-    pub fn of_run() -> Self {
-        Self::every(1)
+    pub fn of_run(callback: Option<Py<PyAny>>) -> Self {
+        Self::every(1, callback)
     }
 
     /// For work in which a layer takes less time than reading the clock.
-    pub fn new() -> Self {
-        Self::every(64)
+    pub fn new(callback: Option<Py<PyAny>>) -> Self {
+        Self::every(64, callback)
     }
 
-    fn every(stride: u64) -> Self {
+    fn every(stride: u64, callback: Option<Py<PyAny>>) -> Self {
         let (layers, next) = (AtomicU64::new(0), AtomicU64::new(millis(PERIOD)));
-        Self(Arc::new(Asked { start: Instant::now(), stride, layers, next, raised: Mutex::default() }))
+        let start = Instant::now();
+        Self(Arc::new(Asked { start, stride, layers, next, callback, raised: Mutex::default() }))
     }
 
-    /// The progress callback. It stops the work if a signal handler raises an exception.
+    /// The progress callback. It stops the work if the user's callback or a signal handler raises an exception.
     pub fn progress(&self) -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static {
         let asked = self.0.clone();
-        move |_| {
+        move |progress| {
+            if let Some(callback) = &asked.callback {
+                return asked.stop_if_raised(|py| {
+                    callback.call1(
+                        py,
+                        (progress_class(py)?.call1((progress.done, progress.layers, progress.layer))?,),
+                    )?;
+                    py.check_signals()
+                });
+            }
             if !asked.layers.fetch_add(1, Ordering::Relaxed).is_multiple_of(asked.stride) {
                 return ControlFlow::Continue(());
             }
@@ -68,13 +82,7 @@ impl Interrupt {
                 return ControlFlow::Continue(());
             }
             asked.next.store(now.saturating_add(millis(PERIOD)), Ordering::Relaxed);
-            match Python::attach(|py| py.check_signals()) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    *asked.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+            asked.stop_if_raised(|py| py.check_signals())
         }
     }
 
@@ -82,6 +90,25 @@ impl Interrupt {
     pub fn raised(&self) -> Option<PyErr> {
         self.0.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
+
+impl Asked {
+    /// Calls Python, and stops the work if it raises an exception.
+    fn stop_if_raised(&self, call: impl FnOnce(Python<'_>) -> PyResult<()>) -> ControlFlow<()> {
+        match Python::attach(call) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// The class of the argument of progress callbacks, which is defined in Python.
+fn progress_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "snick._progress", "Progress")
 }
 
 fn millis(time: Duration) -> u64 {

@@ -8,6 +8,9 @@ import pytest
 
 import snick
 
+# Programs that `test_types.py` does not run.
+collect_ignore = ["mistakes"]
+
 ROOT = pathlib.Path(os.environ.get("SNICK_ROOT") or pathlib.Path(__file__).resolve().parents[3])
 MODELS = ROOT / "models"
 

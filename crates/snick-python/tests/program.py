@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+import pickle
 import tempfile
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,11 @@ graph "crop" {
 
 def main() -> None:
     """Makes the calls."""
-    model: snick.Model = snick.load(TEXT, weights=None, shapes={"x": ["N", 4]}, limits={"layers": 100, "time": 60})
+    done: List[snick.Progress] = []
+    model: snick.Model = snick.load(
+        TEXT, weights=None, shapes={"x": ["N", 4]}, limits={"layers": 100, "time": 60}, progress=done.append
+    )
+    assert done[-1].layer == "y"
     for port in (*model.inputs, *model.outputs):
         name: str = port.name
         dims: List[Any] = list(port.shape)
@@ -35,6 +40,13 @@ def main() -> None:
     assert inference.ok and inference.outputs[0].shape.rank == 2
     layer: snick.Layer = model.layers["slice"]
     assert layer.op == "Slice" and len(model.layers) == 6 and layer.outputs[0].shape.symbolic
+    for one in model.layers[1:3]:
+        consumers: List[str] = [consumer.name for consumer in one.consumers]
+        assert consumers == ["slice"] and not one.bodies and one.outputs[0].value is not None
+    source: Optional[snick.Source] = layer.inputs[0]
+    assert source is not None and model.layers[source.index].name == source.layer
+    again: Any = pickle.loads(pickle.dumps(layer))
+    assert again == layer
     array: npt.NDArray[np.float32] = np.ones((5, 4), np.float32)
     outputs: Dict[str, npt.NDArray[Any]] = model.run({"x": array}, canon=True, threads=1)
     assert outputs["y"].shape == (3, 4)
@@ -47,6 +59,8 @@ def main() -> None:
     assert why.dim and why.tree.role
     codes: List[str] = [finding.code for finding in model.check()]
     assert all(code.startswith("S") for code in codes)
+    first: Sequence[snick.Finding] = model.check()[:1]
+    assert all(finding.help and finding.layer for finding in first)
     cost: snick.Cost = model.cost()
     assert cost.parameters == 0
     difference: snick.Diff = snick.diff(model, model)
@@ -54,7 +68,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model.save(pathlib.Path(folder) / "model.xml")
     text: str = model.text() + model.report()
-    assert text and model._repr_html_()
+    assert text
     try:
         model.run({"q": array})
     except snick.RunError as error:

@@ -1,5 +1,6 @@
 //! The models that a page shows.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -101,7 +102,10 @@ impl Shown {
         if self.canonical.is_none() {
             let mut form = self.read.clone();
             let errors = form.errors.clone();
-            let document = documents::canonicalise(&mut form.model, errors, false, limits::of_model())?;
+            let document =
+                documents::canonicalise(&mut form.model, errors, false, limits::of_model(), |_| {
+                    ControlFlow::Continue(())
+                })?;
             self.canonical = Some((form, document));
         }
         Ok(())

@@ -1,11 +1,12 @@
 //! `snick canon`: the canonical form, in which `slice` is the only slice operation.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use snick::{Limits, Model, SessionCheck, check_session};
+use snick::{Limits, Model, Progress, SessionCheck, check_session};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located};
 use snick_pass::{Cost, Pass, Report};
@@ -134,15 +135,21 @@ fn canonicalise(
     Ok(Canonical { report, lowered, verdict, session, errors })
 }
 
-/// Brings an inferred model with `errors` into canonical form, like the command line.
+/// Brings an inferred model with `errors` into canonical form, like the command line. If `progress` returns `Break`,
+/// the work stops.
 pub fn of_model(
     model: &mut Model,
     errors: Vec<Located>,
     is_verified: bool,
     limits: Limits,
+    progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static,
 ) -> Result<Canonical, Failure> {
     let (console, inputs) = (Console::silent(limits), InputOptions::default());
-    let options = model::rewriting(&console).check(is_verified);
+    let deadline = console.deadline().clone();
+    let options = model::rewriting(&console).check(is_verified).progress(move |done| match progress(done) {
+        ControlFlow::Continue(()) => deadline.advance(done.layer),
+        ControlFlow::Break(()) => ControlFlow::Break(()),
+    });
     let rewrite = |graph: &mut Graph| snick_pass::canonicalise(graph, &options);
     canonicalise(model, errors, rewrite, is_verified.then_some(&inputs), &console)
 }

@@ -13,18 +13,46 @@
 array([[0., 2., 3.]], dtype=float32)
 """
 
-from ._answers import Answer, Cost, Data, Diff, Finding, Findings, Report, Why
+from ._answers import (
+    Answer,
+    Cost,
+    Data,
+    Diff,
+    Finding,
+    Findings,
+    LayerChange,
+    LayerChanges,
+    LayerCost,
+    LayerRef,
+    NotLowered,
+    PortChange,
+    Report,
+    Suggestion,
+    Summary,
+    SymbolOrigin,
+    UnknownOrigin,
+    Why,
+    WhyError,
+    WhyNode,
+    WhyPart,
+    WhyTarget,
+)
 from ._dtypes import DType
 from ._errors import Error, InferError, LayerError, LimitError, ReadError, RunError
-from ._layers import Layer, Layers, Output, Port, Ports, Source
-from ._load import diff, load, parse, to_openvino
+from ._layers import Attributes, Bodies, Body, Layer, Layers, Output, Port, Ports, Source
+from ._load import Limits, diff, load, parse, to_openvino
 from ._model import Inference, Model
+from ._progress import Progress
+from ._readonly import ReadOnlyError, ReadOnlyList
 from ._sequences import Named, Shape, Symbol, Symbols
 from ._session import Outputs, Session
 from ._snick import __version__
 
 __all__ = [
     "Answer",
+    "Attributes",
+    "Bodies",
+    "Body",
     "Cost",
     "DType",
     "Data",
@@ -35,24 +63,42 @@ __all__ = [
     "InferError",
     "Inference",
     "Layer",
+    "LayerChange",
+    "LayerChanges",
+    "LayerCost",
     "LayerError",
+    "LayerRef",
     "Layers",
     "LimitError",
+    "Limits",
     "Model",
     "Named",
+    "NotLowered",
     "Output",
     "Outputs",
     "Port",
+    "PortChange",
     "Ports",
+    "Progress",
     "ReadError",
+    "ReadOnlyError",
+    "ReadOnlyList",
     "Report",
     "RunError",
     "Session",
     "Shape",
     "Source",
+    "Suggestion",
+    "Summary",
     "Symbol",
+    "SymbolOrigin",
     "Symbols",
+    "UnknownOrigin",
     "Why",
+    "WhyError",
+    "WhyNode",
+    "WhyPart",
+    "WhyTarget",
     "__version__",
     "diff",
     "load",

@@ -2,31 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, FrozenSet, List, Literal, Mapping, Optional, Sequence, Tuple
+from typing import Type, TypeVar, Union, overload
+
+from ._readonly import ReadOnlyDict, ReadOnlyList
+
+Amount = Union[int, str]
+"""A number, or the text of an expression of symbols."""
+
+A = TypeVar("A", bound="Answer")
+
+Severity = Literal["error", "warning", "note"]
 
 
-class Data(Dict[str, Any]):
+class Data(ReadOnlyDict):
     """An object of an answer. Its keys are also attributes; the key ``from``, a Python keyword, is ``from_``."""
 
-    def __getattr__(self, name: str) -> Any:
-        for key in (name, name.rstrip("_")):
-            if key in self:
-                return self[key]
-        raise AttributeError(f"{type(self).__name__} has no `{name}`; it has {', '.join(map(str, self))}")
+    _nested: ClassVar[Mapping[str, "Type[Data]"]] = {}
+    """The classes of inner objects, or of the objects in inner lists."""
+    _optional: ClassVar[FrozenSet[str]] = frozenset()
+    """Keys that the command line leaves out if they have no value. As attributes, they are ``None``."""
+
+    def __init__(self, items: object = (), **named: Any) -> None:
+        super().__init__(items, **named)
+        self._freeze()
+
+    if TYPE_CHECKING:
+
+        def _freeze(self) -> None: ...
+
+    else:
+
+        def _freeze(self):
+            """Converts inner objects and lists to answers."""
+            for key, value in self.items():
+                if type(value) in (dict, list):
+                    dict.__setitem__(self, key, _answer(value, self._nested.get(key, Data)))
+
+        def __getattr__(self, name):
+            for key in (name, name.rstrip("_")):
+                if key in self:
+                    return self[key]
+            if name in self._optional:
+                return None
+            # The names of special methods are looked up for every object.
+            known = "" if name.startswith("__") else f"; it has {', '.join(map(str, self))}"
+            raise AttributeError(f"{type(self).__name__} has no `{name}`{known}")
+
+    def __dir__(self) -> List[str]:
+        keys = (f"{key}_" if key == "from" else key for key in self)
+        return sorted({*super().__dir__(), *keys, *self._optional})
+
+
+def _answer(value: Any, of_class: Type[Data]) -> Any:
+    """A value of a JSON document, with objects of this class."""
+    if isinstance(value, dict):
+        return of_class(value)
+    if isinstance(value, list):
+        return ReadOnlyList([_answer(item, of_class) for item in value])
+    return value
 
 
 class Answer(Data):
     """An answer: the keys of ``--format json``, as items and attributes; its text is the output of the command line."""
 
+    schema: str
+    """The name and version of the format."""
     _text: str
 
     def __init__(self, document: Tuple[str, str]) -> None:
         import json
 
-        super().__init__(json.loads(document[0], object_hook=Data))
-        self._text = document[1]
+        super().__init__(json.loads(document[0]))
+        self._set(_text=document[1])
 
-    def __reduce__(self) -> Any:
+    @classmethod
+    def of(cls: Type[A], document: Tuple[str, str]) -> A:
+        """The answer of a document: its JSON and its text."""
+        return cls(document)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
         import json
 
         return type(self), ((json.dumps(self), self._text),)
@@ -47,19 +102,145 @@ class Answer(Data):
         return preformatted(self._text)
 
 
-class Why(Answer):
-    """The origin of a size, a value or an error: ``snick.why/1``, ``snick.why-unknown/1`` or ``snick.why-error/1``."""
+class SymbolOrigin(Data):
+    """Where a symbol comes from."""
 
-    target: Data
+    _optional = frozenset({"loc", "port", "axis", "element", "reason"})
+
+    name: str
+    interval: str
+    kind: str
+    layer: str
+    op: str
+    loc: Optional[str]
+    port: Optional[int]
+    axis: Optional[int]
+    reason: Optional[str]
+
+
+class InferDocument(Data):
+    """The document of ``snick infer --format json``."""
+
+    _nested = {"symbols": SymbolOrigin}
+
+
+class Suggestion(Data):
+    """Input shapes to try, and what they give."""
+
+    shape: str
+    gives: str
+
+
+class WhyTarget(Data):
+    """The dim or element that is explained."""
+
+    _optional = frozenset({"loc", "axis", "element"})
+
+    layer: str
+    op: str
+    loc: Optional[str]
+    port: int
+    axis: Optional[int]
+    element: Optional[int]
+
+
+class WhyNode(Data):
+    """A step of an explanation: an expression, where it is, and what it is computed from."""
+
+    _optional = frozenset({"loc", "axis", "element", "reason", "input", "input_axis", "input_element"})
+
+    expr: str
+    interval: str
+    layer: str
+    op: str
+    loc: Optional[str]
+    port: int
+    axis: Optional[int]
+    element: Optional[int]
+    role: Literal["input", "constant", "computed", "merged", "data", "given_up"]
+    reason: Optional[str]
+    input: Optional[int]
+    """Of an operand of an error, the number of the input."""
+    from_: "Sequence[WhyNode]"
+
+    if not TYPE_CHECKING:
+
+        @property
+        def from_(self):
+            """The steps before."""
+            return self.get("from", ReadOnlyList())
+
+
+WhyNode._nested = {"from": WhyNode}
+
+
+class UnknownOrigin(Data):
+    """Where sizes without an upper bound come from."""
+
+    _optional = frozenset({"loc", "axis", "symbol", "reason"})
+    _nested = {"suggest": Suggestion}
+
+    layer: str
+    op: str
+    loc: Optional[str]
+    symbol: Optional[str]
+    axis: Optional[int]
+    kind: str
+    reason: Optional[str]
+    dims: int
+    layers: int
+    outputs: int
+    suggest: Sequence[Suggestion]
+
+
+class WhyError(Data):
+    """An inference error."""
+
+    _optional = frozenset({"loc"})
+
+    name: str
+    op: str
+    loc: Optional[str]
+    message: str
+
+
+class WhyPart(Data):
+    """The explanation of one size."""
+
+    _nested = {"target": WhyTarget, "tree": WhyNode, "suggest": Suggestion}
+
+    target: WhyTarget
     dim: str
     interval: str
     known: bool
-    tree: Data
-    suggest: List[Data]
-    origins: List[Data]
+    tree: WhyNode
+    suggest: Sequence[Suggestion]
+
+
+class Why(Answer):
+    """The origin of a size, a value or an error: ``snick.why/1``, ``snick.why-unknown/1`` or ``snick.why-error/1``."""
+
+    _nested = {
+        **WhyPart._nested,
+        "parts": WhyPart,
+        "symbols": SymbolOrigin,
+        "origins": UnknownOrigin,
+        "error": WhyError,
+        "operands": WhyNode,
+    }
+
+    target: WhyTarget
+    dim: str
+    interval: str
+    known: bool
+    tree: WhyNode
+    suggest: Sequence[Suggestion]
+    parts: Sequence[WhyPart]
+    symbols: Sequence[SymbolOrigin]
+    origins: Sequence[UnknownOrigin]
     dims: int
-    error: Data
-    operands: List[Data]
+    error: WhyError
+    operands: Sequence[WhyNode]
 
     def _repr_html_(self) -> str:
         from ._html import why
@@ -67,36 +248,113 @@ class Why(Answer):
         return why(self)
 
 
+class NotLowered(Data):
+    """A slice-like layer that stays, and why."""
+
+    name: str
+    op: str
+    reason: str
+
+
 class Report(Answer):
     """How the slices of a model were rewritten: ``snick.canon/1``."""
 
+    _nested = {"left": NotLowered}
+
     slice_like_before: int
     slice_after: int
-    left: List[Data]
+    rewrites: int
+    layers_after: int
+    left: Sequence[NotLowered]
     verified: Optional[bool]
+
+
+class LayerCost(Data):
+    """The cost of a layer."""
+
+    _optional = frozenset({"loc"})
+
+    name: str
+    op: str
+    loc: Optional[str]
+    macs: Amount
+    flops: Amount
+    bytes: Amount
 
 
 class Cost(Answer):
     """The cost of a run: ``snick.cost/1``. An amount is a number, or the text of an expression of symbols."""
 
+    _nested = {"layers": LayerCost, "symbols": SymbolOrigin}
+
     parameters: int
     weights_bytes: int
-    macs: Union[int, str]
-    flops: Union[int, str]
-    activation_bytes: Union[int, str]
-    peak_bytes: Union[int, str]
-    state_bytes: Union[int, str]
-    layers: List[Data]
-    symbols: List[Data]
+    macs: Amount
+    flops: Amount
+    activation_bytes: Amount
+    peak_bytes: Amount
+    state_bytes: Amount
+    layers: Sequence[LayerCost]
+    symbols: Sequence[SymbolOrigin]
+
+
+class LayerRef(Data):
+    """A layer of one of the models."""
+
+    _optional = frozenset({"loc"})
+
+    name: str
+    op: str
+    loc: Optional[str]
+
+
+class LayerChange(Data):
+    """A layer that differs."""
+
+    _optional = frozenset({"loc", "loc_b", "attrs", "weights", "types", "shapes"})
+
+    a: str
+    b: str
+    op: str
+    loc: Optional[str]
+    attrs: Optional[Data]
+    weights: Optional[Data]
+    types: Optional[Sequence[str]]
+    shapes: Optional[Sequence[str]]
+
+
+class LayerChanges(Data):
+    """The layers of both models."""
+
+    _nested = {"added": LayerRef, "removed": LayerRef, "changed": LayerChange}
+
+    same: int
+    renamed: int
+    added: Sequence[LayerRef]
+    removed: Sequence[LayerRef]
+    changed: Sequence[LayerChange]
+
+
+class PortChange(Data):
+    """An input or output of the models."""
+
+    _optional = frozenset({"index", "index_b"})
+
+    a: Optional[str]
+    b: Optional[str]
+    types: Optional[Sequence[str]]
+    shapes: Optional[Sequence[str]]
 
 
 class Diff(Answer):
     """The differences between two models: ``snick.diff/1``. True if there are any."""
 
+    _nested = {"inputs": PortChange, "outputs": PortChange, "layers": LayerChanges}
+
     equal: bool
-    inputs: List[Data]
-    outputs: List[Data]
-    layers: Data
+    inputs: Sequence[PortChange]
+    outputs: Sequence[PortChange]
+    layers: LayerChanges
     shape_drift: Optional[Data]
 
     def __bool__(self) -> bool:
@@ -113,13 +371,14 @@ class Finding(Data):
 
     code: str
     name: str
-    severity: str
+    severity: Severity
+    path: str
     layer: Optional[str]
     op: Optional[str]
     loc: Optional[str]
     message: str
     help: str
-    origins: List[str]
+    origins: Sequence[str]
 
     def __str__(self) -> str:
         place = f"{self.loc}: " if self.loc else ""
@@ -128,16 +387,28 @@ class Finding(Data):
         return f"{place}{self.severity} {self.code} {self.name}: {escape_controls(self.message)}"
 
 
-class Findings(List[Finding]):
+class Summary(Data):
+    """The numbers of models, errors, warnings and notes."""
+
+    models: int
+    errors: int
+    warnings: int
+    notes: int
+
+
+class Findings(ReadOnlyList[Finding]):
     """The findings, worst first. ``findings["summary"]`` and other keys of ``snick.check/1`` also work."""
 
-    status: str
-    """``ok``, ``warning``, ``error``, ``unreadable`` or ``limit``."""
+    status: Literal["ok", "warning", "error", "unreadable", "limit"]
+    """The worst severity, or why there are no other findings."""
+    _path: str
 
-    def __init__(self, findings: List[Finding], status: str, path: str) -> None:
+    def __init__(self, findings: Sequence[Finding], status: str, path: str) -> None:
         super().__init__(findings)
-        self.status = status
-        self._path = path
+        self._set(status=status, _path=path)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Findings, (list(self), self.status, self._path)
 
     @property
     def findings(self) -> List[Finding]:
@@ -145,25 +416,34 @@ class Findings(List[Finding]):
         return list(self)
 
     @property
-    def summary(self) -> Data:
+    def summary(self) -> Summary:
         """The numbers of models, errors, warnings and notes."""
-        count = [finding.severity for finding in self].count
-        return Data(models=1, errors=count("error"), warnings=count("warning"), notes=count("note"))
+        severities = [finding.severity for finding in self]
+        numbers = {f"{name}s": severities.count(name) for name in ("error", "warning", "note")}
+        return Summary(models=1, **numbers)
 
     def to_dict(self) -> Dict[str, Any]:
         """The document of ``snick check --format json``."""
         models = [{"path": self._path, "status": self.status}]
-        findings = [{**finding, "path": self._path} for finding in self]
+        findings = [dict(finding) for finding in self]
         return {"schema": "snick.check/1", "models": models, "findings": findings, "summary": dict(self.summary)}
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: int) -> Finding: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Finding]: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: Union[int, slice, str]) -> Any:
         return self.to_dict()[key] if isinstance(key, str) else super().__getitem__(key)
+
+    def _ipython_key_completions_(self) -> List[str]:
+        return list(self.to_dict())
 
     def __str__(self) -> str:
         return "\n".join(map(str, self))
 
     def _repr_html_(self) -> str:
-        from ._html import table
+        from ._html import findings
 
-        rows = [(f.severity, f.code, f.name, f.layer or "", f.loc or "", f.message, f.help) for f in self]
-        return table(("severity", "code", "name", "layer", "loc", "message", "help"), rows)
+        return findings(self)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Sequence
+from typing import TYPE_CHECKING, Any, List, Sequence, Tuple
+
+from ._readonly import ReadOnly
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +34,7 @@ _OF_ML_DTYPES = {
 """Types of ml_dtypes, and the types of their bits."""
 
 
-class DType:
+class DType(ReadOnly):
     """An element type by its OpenVINO name. It equals that name and the corresponding numpy dtype.
 
     >>> import numpy as np, snick
@@ -49,12 +51,9 @@ class DType:
     """The OpenVINO name: ``f32``, ``boolean``, ``i4``."""
 
     def __init__(self, name: str) -> None:
-        object.__setattr__(self, "name", name)
+        self._set(name=name)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a DType does not change")
-
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Tuple[Any, ...]:
         return DType, (self.name,)
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Type
 
+from . import _snick
+
 
 class LayerError(NamedTuple):
     """An error of one layer: its stable code, the layer, its operation, its location, and the message."""
@@ -121,6 +123,17 @@ class ArgumentError(Error, ValueError):
 
 class UnreadableArgumentError(ReadError, ValueError):
     """Bytes and weights do not belong together."""
+
+
+_MOST_LISTED = 8
+"""Maximum number of names that a message lists."""
+
+
+def not_found(kind: str, name: str, known: Sequence[str]) -> NotFoundError:
+    """The error for a name that none of the ``known`` items has."""
+    listed = ", ".join(known[:_MOST_LISTED]) + (", ..." if len(known) > _MOST_LISTED else "")
+    suggestion = _snick.did_you_mean(name, known) or ";"
+    return NotFoundError(f"no {kind} named `{name}`{suggestion} the model has {listed or 'none'}", "S054")
 
 
 _CLASSES: Dict[Tuple[str, Optional[str]], Type[Error]] = {

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Tuple, Union
+from typing import Any, Mapping, Optional, Tuple, TypedDict, Union
 
 from . import _snick
 from ._answers import Diff
 from ._errors import _make
 from ._model import Model
+from ._progress import OnProgress
 from ._shapes import Shapes, _specification
 
 Weights = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
+
+
+
+class Limits(TypedDict, total=False):
+    """Limits of :func:`load`."""
+
+    layers: int
+    """The number of layers."""
+    memory: int
+    """The bytes of the tensors of a run."""
+    time: float
+    """The seconds of a call."""
+
 
 _LIMITS = ("layers", "memory", "time")
 
@@ -20,10 +34,11 @@ def load(
     model: Any,
     weights: Optional[Weights] = None,
     shapes: Optional[Shapes] = None,
-    limits: Optional[Mapping[str, float]] = None,
+    limits: Optional[Limits] = None,
     *,
     format: Optional[str] = None,
     ops: Union[str, "os.PathLike[str]", None] = None,
+    progress: Optional[OnProgress] = None,
 ) -> Model:
     """Reads a model.
 
@@ -34,7 +49,8 @@ def load(
     :meth:`Model.infer`. ``ops`` is a TOML file with shapes of custom operations.
 
     ``limits`` may contain ``layers``, ``memory`` (bytes of the tensors of a run) and ``time`` (seconds per call). They
-    apply to this call and to everything that is done with the model.
+    apply to this call and to everything that is done with the model. ``progress`` is called with a :class:`Progress`
+    after each layer; an exception that it raises stops the call.
 
     Raises ``ReadError`` if there is no valid model, ``InferError`` if a shape cannot be set, and ``LimitError``.
 
@@ -45,20 +61,20 @@ def load(
     """
     layers, memory, time = _checked_limits(limits)
     is_path = isinstance(model, (str, os.PathLike))
+    ops_path = None if ops is None else os.fspath(ops)
     if is_path and not isinstance(weights, (bytes, bytearray, memoryview)):
         weights_path = None if weights is None else os.fspath(weights)
-        ops_path = None if ops is None else os.fspath(ops)
-        native = _snick.load_path(os.fspath(model), weights_path, ops_path, layers, memory, time)
+        native = _snick.load_path(os.fspath(model), weights_path, ops_path, layers, memory, time, progress)
     else:
         content, beside, extension = _read(model) if is_path else _content(model)
         beside = _weights(weights) if weights is not None else beside
         extension = (format or extension or _extension(content)).lstrip(".")
         if beside is not None and extension not in ("xml", "snick"):
             raise _make("ReadError", "ValueError", "S001", f"a .{extension} model takes no weights", [])
-        native = _snick.load_bytes(content, extension, beside, layers, memory, time)
+        native = _snick.load_bytes(content, extension, beside, ops_path, layers, memory, time, progress)
     loaded = Model(native)
     if shapes is not None:
-        native.reshape(_specification(shapes), False)
+        native.reshape(_specification(shapes), False, None)
     return loaded
 
 
@@ -87,7 +103,7 @@ def diff(a: Any, b: Any, *, canon: bool = False) -> Diff:
     (True, False)
     """
     first, second = (one if isinstance(one, Model) else load(one) for one in (a, b))
-    return Diff(_snick.diff(first._model, second._model, canon))
+    return Diff.of(_snick.diff(first._model, second._model, canon))
 
 
 def to_openvino(model: Model) -> Any:
@@ -103,8 +119,8 @@ def to_openvino(model: Model) -> Any:
     return openvino.Core().read_model(xml, weights)
 
 
-def _checked_limits(limits: Optional[Mapping[str, float]]) -> Tuple[Optional[int], Optional[int], Optional[float]]:
-    given = dict(limits or {})
+def _checked_limits(limits: Optional[Limits]) -> Tuple[Optional[int], Optional[int], Optional[float]]:
+    given: Mapping[str, Any] = dict(limits or {})
     unknown = [name for name in given if name not in _LIMITS]
     if unknown:
         raise ValueError(f"no limit named {unknown[0]!r}; there are {', '.join(_LIMITS)}")

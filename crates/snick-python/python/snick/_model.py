@@ -4,33 +4,40 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, List, Mapping, Optional, Sequence, Union
+from typing import Any, List, Optional, Sequence, Tuple, Union
 
 from . import _snick
-from ._answers import Cost, Data, Finding, Findings, Report, Why
+from ._answers import Cost, Data, Diff, Finding, Findings, InferDocument, Report, Why
 from ._errors import LayerError
-from ._layers import Layer, Layers, Port, Ports
+from ._layers import Graph, Layer, Layers, Port, Ports
+from ._progress import OnProgress
+from ._readonly import ReadOnly, ReadOnlyList
 from ._sequences import Symbols
-from ._session import Outputs, Session, _arrays, _threads
+from ._session import Inputs, Outputs, Session, _arrays, _threads
 from ._shapes import Shapes, _specification
 
 
-class Inference:
+class Inference(ReadOnly):
     """The result of inference. Items are the keys of ``snick infer --format json``: ``inference["nodes"]``."""
 
     inputs: Ports
     """The inputs."""
     outputs: Ports
     """The outputs."""
-    errors: List[LayerError]
+    errors: Sequence[LayerError]
     """The errors of layers; empty if there are none."""
+    _model: _snick.Model
+    _document: Optional[Data]
 
     def __init__(self, model: _snick.Model) -> None:
-        self._model = model
-        self._document: Optional[Data] = None
-        self.errors = [LayerError(*error) for error in model.infer()]
-        self.inputs = Ports([Port(port) for port in model.inputs()], "input")
-        self.outputs = Ports([Port(port) for port in model.outputs()], "output")
+        graph = Graph(model, ())
+        errors = ReadOnlyList([LayerError(*error) for error in model.infer()])
+        self._set(
+            inputs=graph.ports(True), outputs=graph.ports(False), errors=errors, _model=model, _document=None
+        )
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Inference, (self._model,)
 
     @property
     def ok(self) -> bool:
@@ -40,7 +47,7 @@ class Inference:
     @property
     def layers(self) -> Layers:
         """All layers."""
-        return Layers(self._model)
+        return Layers(Graph(self._model, ()))
 
     @property
     def symbols(self) -> Symbols:
@@ -55,7 +62,7 @@ class Inference:
         if self._document is None:
             import json
 
-            self._document = json.loads(self._model.infer_json(), object_hook=Data)
+            self._set(_document=InferDocument(json.loads(self._model.infer_json())))
         assert self._document is not None
         return self._document
 
@@ -65,15 +72,23 @@ class Inference:
     def __contains__(self, key: object) -> bool:
         return key in self.to_dict()
 
+    def _ipython_key_completions_(self) -> List[str]:
+        return list(self.to_dict())
+
     def __repr__(self) -> str:
         return f"Inference(inputs={self.inputs}, outputs={self.outputs}, errors={len(self.errors)})"
 
     def _keep(self) -> None:
         """Keeps the results, because the model is about to change."""
-        self._model = self._model.copy()
+        self._set(_model=self._model.copy())
+
+    def _repr_html_(self) -> str:
+        from ._html import inference
+
+        return inference(self)
 
 
-class Model:
+class Model(ReadOnly):
     """A model, created by :func:`snick.load`.
 
     It is inferred on first use. Setting shapes and ``canonicalise`` change it. Several threads may use it.
@@ -94,16 +109,21 @@ class Model:
     array([2, 3])
     """
 
+    _model: _snick.Model
+    _inference: "Optional[weakref.ref[Inference]]"
+
     def __init__(self, model: _snick.Model) -> None:
-        self._model = model
-        self._inference: Optional["weakref.ref[Inference]"] = None
+        self._set(_model=model, _inference=None)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Model, (self._model,)
 
     def _changing(self) -> _snick.Model:
         """The Rust model, which is about to change."""
         inference = self._inference() if self._inference is not None else None
         if inference is not None:
             inference._keep()
-        self._inference = None
+        self._set(_inference=None)
         return self._model
 
     @property
@@ -112,36 +132,38 @@ class Model:
         return self._model.name
 
     @property
-    def files(self) -> List[str]:
+    def files(self) -> Sequence[str]:
         """The files the model was read from: the model, its weights, external data."""
-        return [str(path) for path in self._model.files]
+        return ReadOnlyList([str(path) for path in self._model.files])
 
     @property
-    def notes(self) -> List[str]:
+    def notes(self) -> Sequence[str]:
         """Notes of the reader, for example that the weights were not found."""
-        return self._model.notes
+        return ReadOnlyList(self._model.notes)
 
     @property
     def inputs(self) -> Ports:
         """The inputs: ``name``, ``dtype``, ``shape`` and ``symbols`` of each."""
-        return Ports([Port(port) for port in self._model.inputs()], "input")
+        return Graph(self._model, ()).ports(True)
 
     @property
     def outputs(self) -> Ports:
         """The outputs: ``name``, ``dtype``, ``shape`` and ``symbols`` of each."""
-        return Ports([Port(port) for port in self._model.outputs()], "output")
+        return Graph(self._model, ()).ports(False)
 
     @property
     def layers(self) -> Layers:
-        """The layers in file order, by index or name; ``to_pandas()`` returns a table."""
-        return Layers(self._model)
+        """The layers in file order, by index, name or tensor name; ``to_pandas()`` returns a table."""
+        return Layers(Graph(self._model, ()))
 
     @property
-    def errors(self) -> List[LayerError]:
+    def errors(self) -> Sequence[LayerError]:
         """The errors of layers that :meth:`infer` raises."""
-        return [LayerError(*error) for error in self._model.infer()]
+        return ReadOnlyList([LayerError(*error) for error in self._model.infer()])
 
-    def infer(self, shapes: Optional[Shapes] = None, *, check: bool = True) -> Inference:
+    def infer(
+        self, shapes: Optional[Shapes] = None, *, check: bool = True, progress: Optional[OnProgress] = None
+    ) -> Inference:
         """Sets input shapes, if given, and infers the types and shapes of all layers.
 
         ``shapes`` is a text as on the command line, ``"x[N,3,H=32..64]"``; a mapping of input names or indices to texts
@@ -158,21 +180,29 @@ class Model:
         Shape('[N,s1]')
 
         Raises ``InferError`` if a shape cannot be set or, unless ``check`` is false, if layers have errors; its
-        ``errors`` lists all of them. After an exception the model keeps its previous shapes.
+        ``errors`` lists all of them. After an exception the model keeps its previous shapes. ``progress`` is called with
+        a :class:`Progress` after each layer; an exception that it raises stops inference.
         """
-        if shapes is not None:
-            self._changing().reshape(_specification(shapes), check)
+        if shapes is not None or progress is not None:
+            specification = None if shapes is None else _specification(shapes)
+            self._changing().reshape(specification, check, progress)
         if check:
             self._model.raise_errors()
         inference = Inference(self._model)
-        self._inference = weakref.ref(inference)
+        self._set(_inference=weakref.ref(inference))
         return inference
+
+    def reshape(self, shapes: Shapes, *, progress: Optional[OnProgress] = None) -> Inference:
+        """Sets input shapes and infers the model, like :meth:`infer`."""
+        return self.infer(shapes, progress=progress)
 
     def run(
         self,
-        inputs: Optional[Mapping[Any, Any]] = None,
+        inputs: Optional[Inputs] = None,
         canon: bool = False,
         threads: Optional[int] = None,
+        *,
+        progress: Optional[OnProgress] = None,
     ) -> Outputs:
         """Runs on arrays by input: layer names, tensor names or indices.
 
@@ -183,13 +213,13 @@ class Model:
 
         The outputs are writable and share no memory. ``canon`` runs the canonical form. ``threads`` is the number of
         threads, one by default; the outputs do not depend on it. Variables start without values; :meth:`session` keeps
-        them.
+        them. ``progress`` is called with a :class:`Progress` after each step; an exception that it raises stops the run.
 
         Raises ``RunError``, ``LimitError``.
         """
-        return Outputs(self._model.run(_arrays(inputs), _threads(threads), canon))
+        return Outputs(self._model.run(_arrays(inputs), _threads(threads), canon, progress))
 
-    def __call__(self, inputs: Optional[Mapping[Any, Any]] = None) -> Outputs:
+    def __call__(self, inputs: Optional[Inputs] = None) -> Outputs:
         """The same as :meth:`run`."""
         return self.run(inputs)
 
@@ -213,10 +243,11 @@ class Model:
         """
         return Session(self._model.session(canon))
 
-    def canonicalise(self, verify: bool = False) -> Report:
+    def canonicalise(self, verify: bool = False, *, progress: Optional[OnProgress] = None) -> Report:
         """Brings the model into canonical form, in which ``slice`` is the only slice operation. ``verify`` runs the
         model before and after on random inputs and compares the bytes: ``verified`` of the report is true, false, or
-        ``None`` if the model could not run.
+        ``None`` if the model could not run. ``progress`` is called with a :class:`Progress` after each layer that is
+        rewritten; an exception that it raises leaves the model as it was.
 
         >>> import snick
         >>> model = snick.parse('''snick 1
@@ -232,7 +263,7 @@ class Model:
         >>> report.slice_like_before, report.slice_after, report.left, report.verified
         (1, 1, [], True)
         """
-        return Report(self._changing().canonicalise(verify))
+        return Report.of(self._changing().canonicalise(verify, progress))
 
     canonicalize = canonicalise
 
@@ -261,16 +292,16 @@ class Model:
         ('data', 'one for each element that is not 0')
         """
         if unknown:
-            return Why(self._model.why_unknown())
+            return Why.of(self._model.why_unknown())
         if error is not None:
-            return Why(self._model.why_error(error - 1)) if error > 0 else self._no_error(error)
+            return Why.of(self._model.why_error(error - 1)) if error > 0 else self._no_error(error)
         if target is None:
             raise TypeError("why() needs a target, `unknown` or `error`")
         name = target if isinstance(target, str) else target.name
         if axis is not None and port is None:
             port = 0
         numbers = [str(number) for number in (port, axis) if number is not None]
-        return Why(self._model.why(":".join([name, *numbers])))
+        return Why.of(self._model.why(":".join([name, *numbers])))
 
     def _no_error(self, error: int) -> Why:
         raise IndexError(f"no error {error}; errors are counted from 1")
@@ -294,11 +325,21 @@ class Model:
         """
         status, found = self._model.check(_codes(select), _codes(ignore), target_openvino)
         path = (self.files or ["<bytes>"])[0]
-        keys = ("code", "name", "severity", "layer", "op", "loc", "message", "help", "origins")
-        findings = [Finding(zip(keys, values)) for values in found]
-        for finding in findings:
-            finding["layer"], finding["op"] = finding["layer"] or None, finding["op"] or None
-            finding["path"] = path
+        findings = [
+            Finding(
+                code=code,
+                name=name,
+                severity=severity,
+                path=path,
+                layer=layer or None,
+                op=op or None,
+                loc=loc,
+                message=message,
+                help=help,
+                origins=origins,
+            )
+            for code, name, severity, layer, op, loc, message, help, origins in found
+        ]
         return Findings(findings, status, path)
 
     def cost(self, shapes: Optional[Shapes] = None) -> Cost:
@@ -317,12 +358,12 @@ class Model:
         ('8*N', 24)
         """
         if shapes is None:
-            return Cost(self._model.cost())
+            return Cost.of(self._model.cost())
         other = self.copy()
         other.infer(shapes)
         return other.cost()
 
-    def diff(self, other: "Model") -> Any:
+    def diff(self, other: "Model") -> Diff:
         """The same as :func:`snick.diff`."""
         from ._load import diff
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable, Generic, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union, overload
 
+from ._errors import not_found
+from ._readonly import ReadOnly
+
 Dims = Tuple[Optional[str], int, Optional[int]]
 
 
-class Symbol(str):
+class Symbol(ReadOnly, str):
     """The name of a dynamic size, with its interval."""
-
-    __slots__ = ("min", "max")
 
     min: int
     """The smallest size."""
@@ -19,8 +20,11 @@ class Symbol(str):
 
     def __new__(cls, name: str, min: int = 0, max: Optional[int] = None) -> "Symbol":
         symbol = super().__new__(cls, name)
-        symbol.min, symbol.max = min, max
+        symbol._set(min=min, max=max)
         return symbol
+
+    def __init__(self, name: str, min: int = 0, max: Optional[int] = None) -> None:
+        super().__init__()
 
     def __reduce__(self) -> Any:
         return type(self), (str(self), self.min, self.max)
@@ -31,7 +35,7 @@ class Symbol(str):
         return self.min, self.max
 
 
-class Shape(Tuple[Any, ...]):
+class Shape(ReadOnly, Tuple[Any, ...]):
     """The dims of a value: numbers, or texts of dynamic sizes, such as ``N`` or ``(H+1)/2``. A shape of unknown rank is
     ``(...,)``.
 
@@ -60,8 +64,11 @@ class Shape(Tuple[Any, ...]):
         if dims is not None:
             items = [least if name is None else Symbol(name, least, most) for name, least, most in dims]
         shape = super().__new__(cls, items)
-        shape._text, shape._symbolic = text, symbolic
+        shape._set(_text=text, _symbolic=symbolic)
         return shape
+
+    def __init__(self, dims: Optional[Sequence[Dims]], text: str, symbolic: str) -> None:
+        super().__init__()
 
     def __reduce__(self) -> Any:
         dims: Optional[List[Dims]] = None
@@ -108,16 +115,24 @@ class Shape(Tuple[Any, ...]):
 T = TypeVar("T")
 
 
-class Named(Sequence[T], Generic[T]):
+class Named(ReadOnly, Sequence[T], Generic[T]):
     """A sequence with access by index, slice and name."""
 
+    _count: int
+    _item: Callable[[int], T]
+    _find: Callable[[str], Optional[int]]
+    _names: Callable[[], List[str]]
+    _kind: str
+
     def __init__(
-        self, count: int, item: Callable[[int], T], find: Callable[[str], Optional[int]], kind: str
+        self,
+        count: int,
+        item: Callable[[int], T],
+        find: Callable[[str], Optional[int]],
+        names: Callable[[], List[str]],
+        kind: str,
     ) -> None:
-        self._count = count
-        self._item = item
-        self._find = find
-        self._kind = kind
+        self._set(_count=count, _item=item, _find=find, _names=names, _kind=kind)
 
     def __len__(self) -> int:
         return self._count
@@ -132,7 +147,7 @@ class Named(Sequence[T], Generic[T]):
         if isinstance(key, str):
             found = self._find(key)
             if found is None:
-                raise KeyError(f"no {self._kind} named `{key}`")
+                raise not_found(self._kind, key, self._names())
             return self._item(found)
         index = key.__index__()
         if not -self._count <= index < self._count:
@@ -152,6 +167,9 @@ class Named(Sequence[T], Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return (self._item(index) for index in range(self._count))
 
+    def _ipython_key_completions_(self) -> List[str]:
+        return self._names()
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (list, tuple, Named)):
             return list(self) == list(other)
@@ -169,6 +187,17 @@ class Named(Sequence[T], Generic[T]):
 class Symbols(Named[Symbol]):
     """The symbols of a shape or model, by index or name."""
 
+    _symbols: Sequence[Symbol]
+
     def __init__(self, symbols: Sequence[Symbol]) -> None:
         names = {str(symbol): index for index, symbol in enumerate(symbols)}
-        super().__init__(len(symbols), lambda index: symbols[index], names.get, "symbol")
+        super().__init__(len(symbols), lambda index: symbols[index], names.get, lambda: list(names), "symbol")
+        self._set(_symbols=symbols)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return Symbols, (list(self._symbols),)
+
+    def _repr_html_(self) -> str:
+        from ._html import symbols
+
+        return symbols(self)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, overload
 
 from . import _snick
 from ._dtypes import _as_array
-from ._errors import _make
+from ._errors import _make, not_found
+from ._progress import OnProgress
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, Any]
 
+T = TypeVar("T")
 
-class Outputs(Dict[str, Any]):
+
+class Outputs(Dict[str, "Array"]):
     """The outputs of a run by the names of their Result layers, or by tensor names."""
 
     def __init__(self, outputs: Sequence[Tuple[List[str], Any]]) -> None:
@@ -26,26 +29,39 @@ class Outputs(Dict[str, Any]):
             for name in names[1:]:
                 self._aliases.setdefault(name, names[0])
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> "Array":
         if name in self._aliases:
             return super().__getitem__(self._aliases[name])
-        raise KeyError(f"no output named `{name}`; the model has {', '.join(self)}")
+        raise not_found("output", name, self._ipython_key_completions_())
+
+    def _ipython_key_completions_(self) -> List[str]:
+        return [*self, *self._aliases]
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self._aliases
 
-    def get(self, name: str, default: Any = None) -> Any:
+    @overload
+    def get(self, name: str, default: None = None, /) -> "Optional[Array]": ...
+    @overload
+    def get(self, name: str, default: "Array", /) -> "Array": ...
+    @overload
+    def get(self, name: str, default: T, /) -> "Union[Array, T]": ...
+    def get(self, name: str, default: Any = None, /) -> Any:
         """The output with a name, or ``default``."""
         return self[name] if name in self else default
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Tuple[Any, ...]:
         extra: Dict[str, List[str]] = {}
         for alias, name in self._aliases.items():
             extra.setdefault(name, []).append(alias)
         return Outputs, ([([name, *extra.get(name, [])], array) for name, array in self.items()],)
 
 
-def _arrays(inputs: Optional[Mapping[Any, Any]]) -> Dict[str, "Array"]:
+Inputs = Union[Mapping[str, Any], Mapping[int, Any], Mapping[Union[str, int], Any]]
+"""Arrays by input: by layer name, tensor name or index."""
+
+
+def _arrays(inputs: Optional[Inputs]) -> Dict[str, "Array"]:
     """The arrays by name, with indices converted to names."""
     if inputs is None:
         return {}
@@ -74,12 +90,24 @@ class Session:
     def __init__(self, session: _snick.Session) -> None:
         self._session = session
 
-    def run(self, inputs: Optional[Mapping[Any, Any]] = None, *, threads: Optional[int] = None) -> Outputs:
+    def __reduce__(self) -> Tuple[Any, ...]:
+        raise TypeError(
+            "a Session cannot be pickled, because it holds weights packed for this machine; pickle the model and "
+            "`session.state`, and call `model.session()` again"
+        )
+
+    def run(
+        self,
+        inputs: Optional[Inputs] = None,
+        *,
+        threads: Optional[int] = None,
+        progress: Optional[OnProgress] = None,
+    ) -> Outputs:
         """Like :meth:`Model.run`, but variables keep their values for the next run.
 
         Several threads may run one session, but runs of a model with variables wait for each other.
         """
-        return Outputs(self._session.run(_arrays(inputs), _threads(threads)))
+        return Outputs(self._session.run(_arrays(inputs), _threads(threads), progress))
 
     @property
     def state(self) -> Dict[str, "Array"]:

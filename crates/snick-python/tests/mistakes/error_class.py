@@ -1,0 +1,6 @@
+"""There is no such error."""
+
+import snick
+
+model = snick.load("model.xml")
+caught = (snick.ReadError, snick.WriteError)  # mistake
