@@ -14,6 +14,7 @@ pub enum Stage {
     Read,
     Infer,
     Run,
+    Edit,
     Other,
 }
 
@@ -43,12 +44,17 @@ impl AlsoIs {
 /// The exception for an error. If a limit was reached or the work was stopped, `graph` is the graph that
 /// contains the layer at which this happened.
 pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Graph>) -> PyErr {
-    let class = match (error, stage) {
+    let reason = match error {
+        Error::Edit { error, .. } => error,
+        error => error,
+    };
+    let class = match (reason, stage) {
         (Error::Limit { .. }, _) => "LimitError",
+        (Error::Invalid { .. }, Stage::Edit) => "InferError",
         (_, Stage::Read) => "ReadError",
         (_, Stage::Infer) => "InferError",
         (_, Stage::Run) => "RunError",
-        (_, Stage::Other) => "Error",
+        (_, Stage::Edit | Stage::Other) => "Error",
     };
     let layers: Vec<LayerTuple> = match error {
         Error::Read(ReadError::Graph(located)) => vec![tuple(&Diagnostic::from(&**located))],
@@ -57,7 +63,7 @@ pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Gra
         }
         error => error.diagnostics().iter().map(tuple).collect(),
     };
-    new(py, class, also_is(error, stage), error.code(), &error.with_causes(), layers)
+    new(py, class, also_is(reason, stage), error.code(), &error.with_causes(), layers)
 }
 
 /// The exception for an error while creating a document, that is, the text and JSON that a command would
@@ -102,6 +108,7 @@ fn also_is(error: &Error, stage: Stage) -> AlsoIs {
             AlsoIs::FileNotFound
         }
         Error::NoInput { .. } | Error::NoOutput { .. } => AlsoIs::Key,
+        Error::Op(_) if stage == Stage::Edit => AlsoIs::Value,
         Error::Shape { .. } | Error::Target { .. } | Error::InputTwice { .. } => AlsoIs::Value,
         // The input is missing, or does not fit the Parameter.
         Error::Invalid { diagnostics }

@@ -5,14 +5,17 @@
 #![allow(missing_docs, reason = "what Python sees is documented in Python")]
 
 mod arrays;
+mod edit;
 mod element_types;
 mod errors;
 mod facts;
+mod findings;
 mod listing;
 mod load;
 mod model;
 mod pickle;
 mod session;
+mod state;
 mod watch;
 
 use pyo3::prelude::*;
@@ -24,11 +27,11 @@ mod _snick {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::load::{load_bytes, load_path};
+    use crate::edit::Editor;
+    #[pymodule_export]
+    use crate::load::{load_bytes, load_path, unpickled};
     #[pymodule_export]
     use crate::model::{Model, diff};
-    #[pymodule_export]
-    use crate::pickle::unpickled;
     #[pymodule_export]
     use crate::session::Session;
 

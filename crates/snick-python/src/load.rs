@@ -1,4 +1,4 @@
-//! Loads models from files and memory.
+//! Loads models from files, memory and pickles.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use snick::{Error, Format, Limits, LoadOptions, ReadError, Registry};
 
 use crate::errors::{self, Stage};
 use crate::model::Model;
+use crate::pickle::{self, Pickled};
 use crate::watch::{self, Interrupt};
 
 /// Declarations of custom ops, with their text, which a pickle of the model contains.
@@ -99,4 +100,13 @@ pub fn load_bytes(
         Ok((snick::load_bytes(format, model, weights, &options)?, ops))
     });
     loaded(py, limits, &interrupt, model)
+}
+
+/// Creates a model from the content of a pickle.
+#[pyfunction]
+pub fn unpickled(py: Python<'_>, pickled: Pickled) -> PyResult<Model> {
+    let model = py.detach(|| pickle::unpickled(pickled));
+    let (model, limits, ops) =
+        model.map_err(|error| PyValueError::new_err(format!("a damaged pickle: {error}")))?;
+    Ok(Model::new(model, limits, ops))
 }

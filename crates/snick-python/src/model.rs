@@ -1,25 +1,27 @@
 //! A model as held by Python.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use snick::{
-    CheckOptions, Diagnostic, Error, Finding, Graph, InferOptions, Limits, LoadOptions, Located, NodeId,
-    PictureOptions, ReportOptions, SaveOptions, SliceAs,
+    CheckOptions, Diagnostic, Error, InferOptions, Limits, LoadOptions, Located, PictureOptions,
+    ReportOptions, RunOptions, SaveOptions, SliceAs,
 };
 use snick_cli::documents::{self, Document};
 
 use crate::arrays;
+use crate::edit::Editor;
 use crate::errors::{self, Stage};
 use crate::facts::{self, LayerTuple, PortTuple};
-use crate::listing::{GraphPath, Listing};
+use crate::findings::{self, FindingTuple};
+use crate::listing::GraphPath;
 use crate::pickle::{self, Pickled};
 use crate::session::{self, Session};
+use crate::state::State;
 use crate::watch::Interrupt;
 
 /// A document as JSON and as text.
@@ -27,95 +29,6 @@ type DocumentTuple = (String, String);
 
 /// Code, layer, operation, location and message of an error.
 type ErrorTuple = (String, String, String, Option<String>, String);
-
-/// Code, name, severity, layer, operation, location, message, help and origins.
-type FindingTuple = (String, String, String, String, String, Option<String>, String, String, Vec<String>);
-
-/// A model, with the data that was derived from it so far.
-struct State {
-    model: snick::Model,
-    /// Whether the model is unchanged since it was read.
-    is_as_read: bool,
-    /// The inference errors, if the model was inferred since its last change.
-    errors: Option<Vec<Located>>,
-    session: Option<Arc<snick::Session>>,
-    canonical: Option<Arc<snick::Session>>,
-    /// The layers of each graph that was asked for.
-    listings: HashMap<GraphPath, Arc<Listing>>,
-}
-
-impl State {
-    fn new(model: snick::Model) -> Self {
-        let (errors, session, canonical, listings) = (None, None, None, HashMap::new());
-        Self { model, is_as_read: true, errors, session, canonical, listings }
-    }
-
-    /// Returns the model so that it can be changed. Discards all derived data.
-    fn change(&mut self) -> &mut snick::Model {
-        (self.errors, self.session, self.canonical) = (None, None, None);
-        self.listings.clear();
-        &mut self.model
-    }
-
-    /// Infers the model if needed, and returns the errors.
-    fn infer(&mut self, limits: Limits, interrupt: &Interrupt) -> Result<&[Located], Error> {
-        if self.errors.is_none() {
-            // Discards sessions first, because they share the graph that inference changes.
-            let options = InferOptions::new().limits(limits).progress(interrupt.progress());
-            let inference = self.change().infer_with(&options)?;
-            self.errors = Some(inference.into_located());
-        }
-        Ok(self.errors.as_deref().unwrap_or_default())
-    }
-
-    fn session(&mut self, is_canonical: bool) -> Result<Arc<snick::Session>, Error> {
-        let cached = if is_canonical { &self.canonical } else { &self.session };
-        if let Some(session) = cached {
-            return Ok(session.clone());
-        }
-        let made = match is_canonical {
-            true => {
-                let mut model = self.model.clone();
-                // Layers that cannot be rewritten run as they are.
-                let _ = model.canonicalise();
-                model.session()?
-            }
-            false => self.model.session()?,
-        };
-        let made = Arc::new(made);
-        // A session with variables is not cached, because a new run must not see the variables of earlier
-        // runs.
-        if !made.has_variables() {
-            let cache = if is_canonical { &mut self.canonical } else { &mut self.session };
-            *cache = Some(made.clone());
-        }
-        Ok(made)
-    }
-
-    /// The graph at a path, with its layers; `None` if there is no such body.
-    fn graph(&mut self, path: &[(usize, usize)]) -> Option<(&Graph, Arc<Listing>)> {
-        let mut graph = self.model.graph();
-        for depth in 0.. {
-            let before = path.get(..depth)?;
-            if !self.listings.contains_key(before) {
-                self.listings.insert(before.to_vec(), Arc::new(Listing::new(graph)));
-            }
-            let listing = self.listings.get(before)?;
-            let Some(&(layer, body)) = path.get(depth) else { return Some((graph, listing.clone())) };
-            graph = graph.node(listing.id(layer)?).op().bodies().nth(body)?.1;
-        }
-        None
-    }
-
-    /// A layer of the graph at a path.
-    fn layer(&mut self, path: &[(usize, usize)], index: usize) -> PyResult<(&Graph, Arc<Listing>, NodeId)> {
-        let found = self.graph(path).and_then(|(graph, listing)| {
-            let id = listing.id(index)?;
-            Some((graph, listing, id))
-        });
-        found.ok_or_else(|| PyIndexError::new_err(format!("no layer {index}; the model has changed")))
-    }
-}
 
 /// A model.
 #[pyclass(frozen, module = "snick._snick")]
@@ -180,9 +93,7 @@ impl Model {
         let mut model = self.lock(py).model.clone();
         let done = py.detach(|| work(&mut model).map(|errors| (model, errors)));
         let (model, errors) = done.map_err(|error| self.raise(py, stage, &error, interrupt))?;
-        let mut state = self.lock(py);
-        *state.change() = model;
-        state.errors = errors;
+        self.lock(py).replace(model, errors);
         Ok(())
     }
 }
@@ -335,17 +246,19 @@ impl Model {
     }
 
     /// Runs the model on inputs by name.
-    #[pyo3(signature = (inputs, threads, is_canonical, progress))]
+    #[pyo3(signature = (inputs, layers, threads, is_canonical, progress))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
+        layers: Vec<String>,
         threads: usize,
         is_canonical: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(Vec<String>, Bound<'py, PyAny>)>> {
         let session = self.ready(py, is_canonical)?;
-        session::run(py, &session, inputs, threads, self.limits, progress)
+        let options = RunOptions::new().threads(threads).limits(self.limits).layers(layers);
+        session::run(py, &session, inputs, options, self.limits.memory.is_some(), progress)
     }
 
     fn session(&self, py: Python<'_>, is_canonical: bool) -> PyResult<Session> {
@@ -378,10 +291,37 @@ impl Model {
             raised.unwrap_or_else(|| errors::document_exception(py, &error))
         })?;
         let mut state = self.lock(py);
-        *state.change() = model;
         // The canonical form is already inferred.
-        (state.errors, state.is_as_read) = (errors, false);
+        state.replace(model, errors);
+        state.is_as_read = false;
         Ok(tuple(document))
+    }
+
+    /// The part of the model between two lists of values.
+    fn extract(&self, py: Python<'_>, inputs: Vec<String>, outputs: Vec<String>) -> PyResult<Self> {
+        let part = self.inferred(py, Stage::Edit, |state| state.model.extract(&inputs, &outputs))?;
+        let mut part = State::new(part);
+        part.is_as_read = false;
+        Ok(Self { state: Mutex::new(part), limits: self.limits, ops: self.ops.clone() })
+    }
+
+    /// Edits of a copy of the model, for [`Self::finish`].
+    fn editor(&self, py: Python<'_>) -> PyResult<Editor> {
+        self.inferred(py, Stage::Infer, |state| Ok(Editor::new(state.model.editor(), state.changes)))
+    }
+
+    /// Replaces the model by the edited copy.
+    fn finish(&self, py: Python<'_>, editor: &Editor) -> PyResult<()> {
+        let mut state = self.lock(py);
+        if state.changes != editor.changes {
+            return Err(PyRuntimeError::new_err("the model has changed since the edits began"));
+        }
+        match editor.take() {
+            Some(model) => state.replace(model, None),
+            None => return Err(PyRuntimeError::new_err("the edits have ended")),
+        }
+        state.is_as_read = false;
+        Ok(())
     }
 
     fn why(&self, py: Python<'_>, target: &str) -> PyResult<DocumentTuple> {
@@ -435,12 +375,12 @@ impl Model {
                 }
                 None => {
                     let findings = model.check(&options);
-                    Ok((status_of(&findings).to_string(), findings))
+                    Ok((findings::status_of(&findings).to_string(), findings))
                 }
             }
         });
-        let (status, findings) = found.map_err(|error| self.raise(py, Stage::Other, &error, &interrupt))?;
-        Ok((status, findings.into_iter().map(finding).collect()))
+        let (status, found) = found.map_err(|error| self.raise(py, Stage::Other, &error, &interrupt))?;
+        Ok((status, found.into_iter().map(findings::tuple).collect()))
     }
 
     fn cost(&self, py: Python<'_>) -> PyResult<DocumentTuple> {
@@ -482,8 +422,8 @@ impl Model {
     /// An independent copy.
     fn copy(&self, py: Python<'_>) -> Self {
         let state = self.lock(py);
-        let (is_as_read, errors) = (state.is_as_read, state.errors.clone());
-        let copied = State { is_as_read, errors, ..State::new(state.model.clone()) };
+        let mut copied = State::new(state.model.clone());
+        (copied.is_as_read, copied.errors) = (state.is_as_read, state.errors.clone());
         Self { state: Mutex::new(copied), limits: self.limits, ops: self.ops.clone() }
     }
 
@@ -514,25 +454,6 @@ fn is_weights(path: &std::path::Path) -> bool {
 
 fn tuple(Document { json, text, .. }: Document) -> DocumentTuple {
     (json, text)
-}
-
-fn finding(finding: Finding) -> FindingTuple {
-    (
-        finding.code.to_string(),
-        finding.name.to_string(),
-        finding.severity_name().to_string(),
-        finding.layer,
-        finding.op,
-        finding.loc.text(),
-        finding.message,
-        finding.help,
-        finding.origins,
-    )
-}
-
-fn status_of(findings: &[Finding]) -> &'static str {
-    let names: Vec<_> = findings.iter().map(Finding::severity_name).collect();
-    ["error", "warning"].into_iter().find(|name| names.contains(name)).unwrap_or("ok")
 }
 
 /// Compares two models.

@@ -6,7 +6,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use snick::text::{PrintOptions, Weights, packed_weights, print};
 use snick::{
@@ -15,8 +14,6 @@ use snick::{
 };
 use snick_ir::Declared;
 use snick_read::Read;
-
-use crate::model::Model;
 
 /// A model: its graph, its origin, its limits, and the declarations of its custom ops.
 pub type Pickled = (GraphTuple, OriginTuple, LimitsTuple, Option<String>);
@@ -86,25 +83,20 @@ fn layers(graph: &Graph) -> Vec<Layer> {
     graph.order().unwrap_or_else(|_| graph.ids().collect()).into_iter().map(layer).collect()
 }
 
-/// Creates a model from the content of a pickle.
-#[pyfunction]
-pub fn unpickled(py: Python<'_>, pickled: Pickled) -> PyResult<Model> {
+/// The model in a pickle, its limits, and the declarations of its custom ops.
+pub fn unpickled(pickled: Pickled) -> Result<(snick::Model, Limits, Option<String>), snick::Error> {
     let ((text, weights, layers), origin, (most_layers, memory, seconds), ops) = pickled;
     let mut limits = Limits::new();
     (limits.layers, limits.memory) = (most_layers, memory);
     limits.time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let model = py.detach(|| {
-        let mut options = LoadOptions::new();
-        if let Some(ops) = &ops {
-            options = options.ops(&snick::parse_ops(ops)?);
-        }
-        let (text, weights) = (Storage::heap(text.into_bytes()), Storage::heap(weights));
-        let read = snick::load_storage(Format::Text, &text, Some(weights), &options)?;
-        let graph = restored(read.into_graph(), &layers)?;
-        Ok::<_, snick::Error>(of_origin(graph, origin))
-    });
-    let model = model.map_err(|error| PyValueError::new_err(format!("a damaged pickle: {error}")))?;
-    Ok(Model::new(model, limits, ops))
+    let mut options = LoadOptions::new();
+    if let Some(ops) = &ops {
+        options = options.ops(&snick::parse_ops(ops)?);
+    }
+    let (text, weights) = (Storage::heap(text.into_bytes()), Storage::heap(weights));
+    let read = snick::load_storage(Format::Text, &text, Some(weights), &options)?;
+    let graph = restored(read.into_graph(), &layers)?;
+    Ok((of_origin(graph, origin), limits, ops))
 }
 
 fn of_origin(mut graph: Graph, origin: OriginTuple) -> snick::Model {

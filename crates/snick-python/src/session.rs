@@ -30,15 +30,17 @@ impl Session {
 #[pymethods]
 impl Session {
     /// Runs the session on inputs by name.
-    #[pyo3(signature = (inputs, threads, progress))]
+    #[pyo3(signature = (inputs, layers, threads, progress))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyDict>,
+        layers: Vec<String>,
         threads: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<OutputTuple<'py>>> {
-        run(py, &self.session, inputs, threads, self.limits, progress)
+        let options = RunOptions::new().threads(threads).limits(self.limits).layers(layers);
+        run(py, &self.session, inputs, options, self.limits.memory.is_some(), progress)
     }
 
     /// The values of the variables.
@@ -68,26 +70,25 @@ impl Session {
     }
 }
 
-/// Runs a session on arrays by input name.
+/// Runs a session on arrays by input name. If memory is limited, the outputs are copied. Without a copy, a returned array
+/// would keep memory that counts towards the limit of the next run.
 pub fn run<'py>(
     py: Python<'py>,
     session: &snick::Session,
     inputs: &Bound<'py, PyDict>,
-    threads: usize,
-    limits: Limits,
+    options: RunOptions,
+    is_memory_limited: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<OutputTuple<'py>>> {
     let tensors = tensors(py, session, inputs)?;
     let interrupt = Interrupt::of_run(progress);
-    let options = RunOptions::new().threads(threads).limits(limits).progress(interrupt.progress());
+    let options = options.progress(interrupt.progress());
     let outputs = py.detach(|| session.run_with(tensors, &options));
     let outputs = outputs.map_err(|error| {
         let raised = interrupt.raised();
         raised.unwrap_or_else(|| errors::exception(py, Stage::Run, &error, Some(session.graph())))
     })?;
-    // If memory is limited, the outputs are copied. Without a copy, a returned array would keep memory that
-    // counts towards the limit of the next run.
-    named(py, session, outputs, limits.memory.is_none())
+    named(py, session, outputs, !is_memory_limited)
 }
 
 fn tensors(
@@ -129,8 +130,11 @@ fn named<'py>(
     is_moved: bool,
 ) -> PyResult<Vec<OutputTuple<'py>>> {
     let graph = session.graph();
-    let named = graph.results().zip(outputs).map(|(id, (_, tensor))| {
-        let names = output_names(graph, id).into_iter().map(str::to_string).collect();
+    // Inner values follow the outputs of the model.
+    let results = graph.results().map(Some).chain(std::iter::repeat(None));
+    let named = results.zip(outputs).map(|(id, (name, tensor))| {
+        let names = id.map_or(vec![name.as_str()], |id| output_names(graph, id));
+        let names = names.into_iter().map(str::to_string).collect();
         Ok((names, arrays::to_array(py, tensor, is_moved)?))
     });
     named.collect()

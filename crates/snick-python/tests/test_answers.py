@@ -46,13 +46,14 @@ def _answers(model):
         snick.diff(model, model),
         snick.diff(model, model).layers,
         model.copy().canonicalise(),
+        model.edit(),
     ]
 
 
-@pytest.mark.parametrize("at", range(31))
+@pytest.mark.parametrize("at", range(32))
 def test_answers_are_read_only(add, at):
     answers = _answers(add)
-    assert len(answers) == 31
+    assert len(answers) == 32
     answer = answers[at]
     names = [name for name in dir(answer) if not name.startswith("_") and not callable(getattr(answer, name, None))]
     for name in [*names, "name", "a_new_attribute"]:

@@ -38,6 +38,7 @@ from ._answers import (
     WhyTarget,
 )
 from ._dtypes import DType
+from ._edit import Editor
 from ._errors import Error, InferError, LayerError, LimitError, ReadError, RunError
 from ._layers import Attributes, Bodies, Body, Layer, Layers, Output, Port, Ports, Source
 from ._load import Limits, diff, load, parse, to_openvino
@@ -57,6 +58,7 @@ __all__ = [
     "DType",
     "Data",
     "Diff",
+    "Editor",
     "Error",
     "Finding",
     "Findings",

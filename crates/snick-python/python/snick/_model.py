@@ -8,12 +8,13 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 
 from . import _snick
 from ._answers import Cost, Data, Diff, Finding, Findings, InferDocument, Report, Why
+from ._edit import Editor
 from ._errors import LayerError
 from ._layers import Graph, Layer, Layers, Port, Ports
 from ._progress import OnProgress
 from ._readonly import ReadOnly, ReadOnlyList
 from ._sequences import Symbols
-from ._session import Inputs, Outputs, Session, _arrays, _threads
+from ._session import Inputs, Outputs, Session, _arrays, _names, _threads
 from ._shapes import Shapes, _specification
 
 
@@ -202,6 +203,7 @@ class Model(ReadOnly):
         canon: bool = False,
         threads: Optional[int] = None,
         *,
+        layers: Sequence[str] = (),
         progress: Optional[OnProgress] = None,
     ) -> Outputs:
         """Runs on arrays by input: layer names, tensor names or indices.
@@ -213,11 +215,13 @@ class Model(ReadOnly):
 
         The outputs are writable and share no memory. ``canon`` runs the canonical form. ``threads`` is the number of
         threads, one by default; the outputs do not depend on it. Variables start without values; :meth:`session` keeps
-        them. ``progress`` is called with a :class:`Progress` after each step; an exception that it raises stops the run.
+        them. ``layers`` are inner values that are also returned, under these names: ``LAYER``, ``LAYER:PORT`` (ports count
+        from 0), or tensor names. ``progress`` is called with a :class:`Progress` after each step; an exception that it raises stops the run.
 
         Raises ``RunError``, ``LimitError``.
         """
-        return Outputs(self._model.run(_arrays(inputs), _threads(threads), canon, progress))
+        names = _names(layers)
+        return Outputs(self._model.run(_arrays(inputs), names, _threads(threads), canon, progress))
 
     def __call__(self, inputs: Optional[Inputs] = None) -> Outputs:
         """The same as :meth:`run`."""
@@ -242,6 +246,51 @@ class Model(ReadOnly):
         {'sum': array([3., 3.], dtype=float32)}
         """
         return Session(self._model.session(canon))
+
+    def edit(self) -> Editor:
+        """Edits the model: all edits of a ``with`` block or, if an exception leaves it, none.
+
+        >>> import numpy as np, snick
+        >>> model = snick.parse('''snick 1
+        ... graph "g" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "N,2"}
+        ...   %r = ReLU-1(%x)
+        ...   %w = Const-1 f32[2] <1, 2>
+        ...   %s = Multiply-1(%r, %w)
+        ...   %y = Result-1(%s)
+        ... }''')
+        >>> with model.edit() as e:
+        ...     e.rename("x", "image")
+        ...     e.replace_constant("w", np.array([3, 4], np.float32))
+        ...     e.remove("r")
+        ...     name = e.insert_after("s", "Clamp", min=0.0, max=6.0)
+        >>> name, model.layers[name].attrs["max"], "r" in model.layers
+        ('s/Clamp', 6.0, False)
+        >>> model.run({"image": np.ones((1, 2), np.float32)})["y"]
+        array([[3., 4.]], dtype=float32)
+        """
+        return Editor(self)
+
+    def extract(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> "Model":
+        """The part of the model between values, which are named ``LAYER``, ``LAYER:PORT`` (ports count from 0) or by
+        tensor name. The first inputs of the part are ``inputs``, with their inferred types and shapes; inputs of the model
+        that the part still needs follow. Without ``outputs``, the part has the outputs of the model.
+
+        >>> import snick
+        >>> model = snick.parse('''snick 1
+        ... graph "g" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "N,4"}
+        ...   %hidden = ReLU-1(%x)
+        ...   %s = Negative-1(%hidden)
+        ...   %y = Result-1(%s)
+        ... }''')
+        >>> part = model.extract(inputs=["hidden"], outputs=["s"])
+        >>> part.inputs, len(part.layers)
+        ([Port('hidden': f32[N,4])], 3)
+
+        An unknown name, or an input that no output needs, raises an error that is also a ``KeyError``.
+        """
+        return Model(self._model.extract(_names(inputs), _names(outputs)))
 
     def canonicalise(self, verify: bool = False, *, progress: Optional[OnProgress] = None) -> Report:
         """Brings the model into canonical form, in which ``slice`` is the only slice operation. ``verify`` runs the

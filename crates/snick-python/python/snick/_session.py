@@ -78,6 +78,11 @@ def _arrays(inputs: Optional[Inputs]) -> Dict[str, "Array"]:
     return arrays
 
 
+def _names(names: Sequence[str]) -> List[str]:
+    """A list of names; a single name is a list of one."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 def _threads(threads: Optional[int]) -> int:
     if threads is not None and threads < 1:
         raise ValueError(f"{threads} threads; expected at least 1")
@@ -100,6 +105,7 @@ class Session:
         self,
         inputs: Optional[Inputs] = None,
         *,
+        layers: Sequence[str] = (),
         threads: Optional[int] = None,
         progress: Optional[OnProgress] = None,
     ) -> Outputs:
@@ -107,7 +113,7 @@ class Session:
 
         Several threads may run one session, but runs of a model with variables wait for each other.
         """
-        return Outputs(self._session.run(_arrays(inputs), _threads(threads), progress))
+        return Outputs(self._session.run(_arrays(inputs), _names(layers), _threads(threads), progress))
 
     @property
     def state(self) -> Dict[str, "Array"]:
