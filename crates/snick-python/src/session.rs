@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use snick::{ElementType, Limits, Op, Outputs, RunOptions, Tensor, find_input, output_names};
+use snick::{ElementType, Graph, Limits, Op, Outputs, RunOptions, Tensor, find_input, output_names};
 
 use crate::arrays::{self, BadArray};
 use crate::errors::{self, AlsoIs, Stage};
@@ -58,7 +58,10 @@ impl Session {
             let old = known.get(&name);
             let element_type = old.map_or(ElementType::Dynamic, Tensor::element_type);
             let tensor = arrays::to_tensor(&array, element_type, old.map(Tensor::dims), true);
-            values.push((name.clone(), tensor.map_err(|error| raised(py, &self.session, &name, error))?));
+            values.push((
+                name.clone(),
+                tensor.map_err(|error| raised(py, self.session.graph(), &name, error))?,
+            ));
         }
         let set = py.detach(|| self.session.set_state(values));
         set.map_err(|error| errors::exception(py, Stage::Run, &error, None))
@@ -80,7 +83,8 @@ pub fn run<'py>(
     is_memory_limited: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<OutputTuple<'py>>> {
-    let tensors = tensors(py, session, inputs)?;
+    // A variable may keep a value, which must not change when the caller changes the array.
+    let tensors = tensors(py, session.graph(), inputs, session.has_variables())?;
     let interrupt = Interrupt::of_run(progress);
     let options = options.progress(interrupt.progress());
     let outputs = py.detach(|| session.run_with(tensors, &options));
@@ -91,12 +95,13 @@ pub fn run<'py>(
     named(py, session, outputs, !is_memory_limited)
 }
 
-fn tensors(
+/// The tensors of arrays by input name. The arrays are copied if `is_copied`, and otherwise read in place if possible.
+pub fn tensors(
     py: Python<'_>,
-    session: &snick::Session,
+    graph: &Graph,
     inputs: &Bound<'_, PyDict>,
+    is_copied: bool,
 ) -> PyResult<Vec<(String, Tensor)>> {
-    let graph = session.graph();
     let mut tensors = Vec::with_capacity(inputs.len());
     for (name, array) in inputs {
         let name: String = name.extract()?;
@@ -105,22 +110,20 @@ fn tensors(
         let Op::Parameter(parameter) = graph.node(id).op() else { continue };
         let array = array.cast_into::<PyUntypedArray>()?;
         let dims = graph.node(id).outputs().next().and_then(|fact| fact.shape().as_static());
-        // A variable may keep the value, which must not change when the caller changes the array.
-        let is_copied = session.has_variables();
         let tensor = arrays::to_tensor(&array, parameter.element_type, dims.as_deref(), is_copied);
         let layer = graph.node(id).name();
-        tensors.push((name, tensor.map_err(|error| raised(py, session, layer, error))?));
+        tensors.push((name, tensor.map_err(|error| raised(py, graph, layer, error))?));
     }
     Ok(tensors)
 }
 
-fn raised(py: Python<'_>, session: &snick::Session, layer: &str, error: BadArray) -> PyErr {
+fn raised(py: Python<'_>, graph: &Graph, layer: &str, error: BadArray) -> PyErr {
     let (also, message) = match error {
         BadArray::Type(message) => (AlsoIs::Type, message),
         BadArray::Shape(message) => (AlsoIs::Value, message),
         BadArray::Raised(error) => return error,
     };
-    errors::bad_input(py, session.graph(), layer, also, &message)
+    errors::bad_input(py, graph, layer, also, &message)
 }
 
 fn named<'py>(

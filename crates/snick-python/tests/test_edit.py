@@ -1,4 +1,4 @@
-"""Edits of models, parts of models, and inner values."""
+"""Edits of models, parts of models, inner values, and comparisons of runs."""
 
 import pickle
 
@@ -243,3 +243,25 @@ def test_inner_values(model):
         with pytest.raises(snick.Error) as raised:
             run({"x": X}, layers=["reluu"])
         assert isinstance(raised.value, KeyError)
+
+
+def test_comparing_runs(model):
+    other = model.copy()
+    with other.edit() as e:
+        e.set("soft", axis=0)
+    delta = snick.diff(model, other, run={"x": X})
+    assert not delta.equal and delta.run is not None and delta.first_difference is not None
+    (output,) = delta.run
+    before, after = (one.run({"x": X})["y"] for one in (model, other))
+    assert (output.name, output.ok) == ("logits", False)
+    assert output.max_abs == pytest.approx(np.abs(before - after).max(), rel=1e-5)
+    assert (delta.first_difference.a, delta.first_difference.b) == ("soft", "soft")
+    assert "soft" in delta._repr_html_() and pickle.loads(pickle.dumps(delta)) == delta
+    # Without a run, and with random inputs.
+    assert snick.diff(model, other).run is None and snick.diff(model, other).first_difference is None
+    same = model.diff(model.copy(), run={})
+    assert same.equal and [one.ok for one in same.run] == [True] and same.first_difference is None
+    for wrong, also in (({"q": X}, KeyError), ({"x": X.astype(np.float64)}, TypeError), (X, TypeError)):
+        with pytest.raises(snick.RunError) as raised:
+            snick.diff(model, other, run=wrong)
+        assert isinstance(raised.value, also)

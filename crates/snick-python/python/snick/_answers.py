@@ -346,16 +346,51 @@ class PortChange(Data):
     shapes: Optional[Sequence[str]]
 
 
+class OutputDifference(Data):
+    """How far an output of the second model is from that of the first."""
+
+    name: str
+    max_abs: Optional[float]
+    max_rel: Optional[float]
+    """``None`` if it is infinite."""
+    worst_index: Optional[Sequence[int]]
+    ok: bool
+
+
+class LayerDifference(Data):
+    """The first layer whose values differ in a run."""
+
+    _optional = frozenset({"loc", "loc_b", "max_abs", "max_rel"})
+
+    a: str
+    b: str
+    op: str
+    loc: Optional[str]
+    loc_b: Optional[str]
+    max_abs: Optional[float]
+    max_rel: Optional[float]
+
+
 class Diff(Answer):
     """The differences between two models: ``snick.diff/1``. True if there are any."""
 
-    _nested = {"inputs": PortChange, "outputs": PortChange, "layers": LayerChanges}
+    _nested = {
+        "inputs": PortChange,
+        "outputs": PortChange,
+        "layers": LayerChanges,
+        "run": OutputDifference,
+        "first_difference": LayerDifference,
+    }
+    _optional = frozenset({"first_difference"})
 
     equal: bool
     inputs: Sequence[PortChange]
     outputs: Sequence[PortChange]
     layers: LayerChanges
     shape_drift: Optional[Data]
+    run: Optional[Sequence[OutputDifference]]
+    """The outputs of ``diff(..., run=...)``."""
+    first_difference: Optional[LayerDifference]
 
     def __bool__(self) -> bool:
         return not self.equal

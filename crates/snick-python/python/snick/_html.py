@@ -195,4 +195,10 @@ def diff(answer: "Diff") -> str:
         rows.append(("changed", change.a, change.op, change.loc, "; ".join(what)))
     verdict = "equal" if answer.equal else "different"
     text = f"<p><b>{verdict}</b>: {of.same:,} layers the same, {of.renamed:,} renamed</p>"
+    if answer.run is not None:
+        outputs = ((one.name, "equal" if one.ok else "different", one.max_abs, one.max_rel) for one in answer.run)
+        text += table(("output", "", "max abs", "max rel"), outputs, len(answer.run))
+    first = answer.first_difference
+    if first is not None:
+        text += f"<p>The first layer with different values is {_cell(first.a)} ({escape(first.op)}).</p>"
     return text + (table(("", "layer", "op", "loc", "what"), rows, len(rows)) if rows else "")

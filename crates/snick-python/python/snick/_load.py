@@ -10,6 +10,7 @@ from ._answers import Diff
 from ._errors import _make
 from ._model import Model
 from ._progress import OnProgress
+from ._session import Inputs, _arrays
 from ._shapes import Shapes, _specification
 
 Weights = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
@@ -88,9 +89,12 @@ def parse(text: str) -> Model:
     return load(text.encode(), format="snick")
 
 
-def diff(a: Any, b: Any, *, canon: bool = False) -> Diff:
+def diff(a: Any, b: Any, *, canon: bool = False, run: Optional[Inputs] = None) -> Diff:
     """The differences between two models in any formats, given as anything that :func:`load` accepts. Layers are
     matched by structure, not by name or order. ``canon`` compares the canonical forms.
+
+    With ``run``, arrays by inputs of the first model, both models also run: ``run`` of the answer compares their outputs,
+    and ``first_difference`` is the first layer whose values differ. Inputs without an array are random.
 
     >>> import snick
     >>> a, b = (snick.parse('''snick 1
@@ -103,7 +107,8 @@ def diff(a: Any, b: Any, *, canon: bool = False) -> Diff:
     (True, False)
     """
     first, second = (one if isinstance(one, Model) else load(one) for one in (a, b))
-    return Diff.of(_snick.diff(first._model, second._model, canon))
+    arrays = None if run is None else _arrays(run)
+    return Diff.of(_snick.diff(first._model, second._model, canon, arrays))
 
 
 def to_openvino(model: Model) -> Any:

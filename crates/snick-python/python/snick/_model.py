@@ -412,11 +412,11 @@ class Model(ReadOnly):
         other.infer(shapes)
         return other.cost()
 
-    def diff(self, other: "Model") -> Diff:
+    def diff(self, other: "Model", *, canon: bool = False, run: Optional[Inputs] = None) -> Diff:
         """The same as :func:`snick.diff`."""
         from ._load import diff
 
-        return diff(self, other)
+        return diff(self, other, canon=canon, run=run)
 
     def save(self, path: Union[str, "os.PathLike[str]"], *, slice_as: Optional[str] = None) -> None:
         """Writes the model in the format of the extension: ``.xml`` (with ``.bin``), ``.onnx``, ``.snick``, ``.mlir``,
