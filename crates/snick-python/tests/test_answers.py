@@ -290,10 +290,10 @@ def test_key_completion(add):
     assert {"role", "from_"} <= set(dir(add.why("s").parts[0].tree)) and "from" not in dir(why.tree)
 
 
-def test_inner_objects_of_answers_have_classes(add):
-    why = add.why("s:0:0")
+def test_inner_objects_of_answers_have_classes(add, models):
+    why = snick.load(models / "focus_cnn").why("scores:0:2")
     assert type(why.tree) is snick.WhyNode and type(why.target) is snick.WhyTarget
-    assert all(type(one) is snick.WhyNode for one in why.tree.from_)
+    assert type(why.tree.from_[0].from_[0]) is snick.WhyNode
     assert type(add.cost().layers[0]) is snick.LayerCost and type(snick.diff(add, add).layers) is snick.LayerChanges
     assert type(add.check()[0:1]) is list and type(add.infer()["nodes"][0]) is snick.Data
     # What the command line leaves out is None.

@@ -188,7 +188,7 @@ def test_answers(add, models):
         for other in (_again(value), copy.copy(value), copy.deepcopy(value)):
             assert other == value and type(other) is type(value) and repr(other) == repr(value)
             assert str(other) == str(value)
-    assert _again(layer.inputs[0]).index == layer.inputs[0].index
+    assert [source.index for source in _again(layer.inputs)] == [0, 1] and _again(layer).inputs[1].index == 1
     assert [one.name for one in _again(layer).consumers] == ["y"]
     assert _again(inference).to_dict() == inference.to_dict()
     findings = _again(add.check())
