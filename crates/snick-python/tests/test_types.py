@@ -73,3 +73,14 @@ def test_type_checkers_find_the_mistakes_and_nothing_else(folder, checker):
         mistakes.add((path.name, line))
     assert len(mistakes) >= 10
     assert {(name, line) for name, line, _ in found} == mistakes, found
+
+
+def test_the_types_of_the_whole_package_are_known():
+    pytest.importorskip("pyright")
+    # The option has no effect together with `--pythonpath`.
+    path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "snick", "--ignoreexternal", "--outputjson"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    completeness = json.loads(done.stdout)["typeCompleteness"]
+    counts = completeness["exportedSymbolCounts"]
+    assert counts["withKnownType"] > 40 and completeness["completenessScore"] == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _snick
 from ._dtypes import DType
@@ -90,7 +90,7 @@ class Port(_Value):
             return NotImplemented
         return (self.name, self.names, self.dtype, self.shape) == (other.name, other.names, other.dtype, other.shape)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 
 class Ports(Named[Port]):
@@ -152,7 +152,7 @@ class Output(_Value):
             return NotImplemented
         return self._data() == other._data()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Output({self.port}: {self.dtype}{self.shape.symbolic})"
@@ -428,7 +428,7 @@ class Body(ReadOnly):
         mine, theirs = ((body.role, body.name, body.layers) for body in (self, other))
         return mine == theirs
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Body({self.role!r}, {len(self.layers)} layers)"

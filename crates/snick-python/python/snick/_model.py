@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, ClassVar, List, Optional, Sequence, Tuple, Union
 
 from . import _snick
 from ._answers import Cost, Data, Diff, Finding, Findings, InferDocument, Report, Why
@@ -461,7 +461,7 @@ class Model(ReadOnly):
     def __eq__(self, other: object) -> bool:
         return self._model.equals(other._model) if isinstance(other, Model) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Model({self.name!r}, {len(self.layers)} layers)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Generic, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union, overload
+from typing import Any, Callable, ClassVar, Generic, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import overload
 
 from ._errors import not_found
 from ._readonly import ReadOnly
@@ -175,7 +176,7 @@ class Named(ReadOnly, Sequence[T], Generic[T]):
             return list(self) == list(other)
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         shown = [repr(item) for item in self[:8]]

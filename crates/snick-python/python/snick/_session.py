@@ -109,7 +109,8 @@ class Session:
         threads: Optional[int] = None,
         progress: Optional[OnProgress] = None,
     ) -> Outputs:
-        """Like :meth:`Model.run`, but variables keep their values for the next run.
+        """Like :meth:`Model.run`, but variables keep their values for the next run. With ``layers``, the first run with
+        these names takes longer, because the session normally fuses layers whose values nobody sees.
 
         Several threads may run one session, but runs of a model with variables wait for each other.
         """
