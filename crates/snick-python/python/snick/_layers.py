@@ -34,32 +34,29 @@ class Graph(NamedTuple):
 class _Value(ReadOnly):
     """The facts about a value."""
 
-    __slots__ = ("dtype", "shape", "symbols")
+    __slots__ = ("_fact",)
 
-    dtype: DType
-    """The element type."""
-    shape: Shape
-    """The shape."""
-    symbols: Symbols
-    """The symbols in the shape, with their intervals."""
+    _fact: _snick._Fact
 
-    def __init__(self, fact: _snick._Fact) -> None:
-        element_type, dims, text, symbolic, symbols = fact
-        self._set(
-            dtype=DType(element_type),
-            shape=Shape(dims, text, symbolic),
-            symbols=Symbols([Symbol(*symbol) for symbol in symbols]),
-        )
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return DType(self._fact[0])
 
-    def _fact(self) -> "_snick._Fact":
-        shape = self.shape
-        symbols = [(str(symbol), symbol.min, symbol.max) for symbol in self.symbols]
-        return self.dtype.name, shape.__reduce__()[1][0], str(shape), shape.symbolic, symbols
+    @property
+    def shape(self) -> Shape:
+        """The shape."""
+        return Shape(*self._fact[1:4])
+
+    @property
+    def symbols(self) -> Symbols:
+        """The symbols in the shape, with their intervals."""
+        return Symbols([Symbol(*symbol) for symbol in self._fact[4]])
 
     @property
     def element_type(self) -> str:
         """The OpenVINO name of the element type."""
-        return self.dtype.name
+        return self._fact[0]
 
 
 class Port(_Value):
@@ -76,11 +73,10 @@ class Port(_Value):
 
     def __init__(self, port: _snick._Port) -> None:
         name, public_name, names, fact = port
-        super().__init__(fact)
-        self._set(name=name, public_name=public_name, names=ReadOnlyList(names))
+        self._set(name=name, public_name=public_name, names=ReadOnlyList(names), _fact=fact)
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        return Port, ((self.name, self.public_name, list(self.names), self._fact()),)
+        return Port, ((self.name, self.public_name, list(self.names), self._fact),)
 
     def __repr__(self) -> str:
         return f"Port({self.name!r}: {self.dtype}{self.shape.symbolic})"
@@ -130,14 +126,13 @@ class Output(_Value):
 
     def __init__(self, output: Tuple[int, List[str], _snick._Fact], known: Tuple[Graph, int, int]) -> None:
         port, names, fact = output
-        super().__init__(fact)
-        self._set(port=port, names=ReadOnlyList(names), _known=known)
+        self._set(port=port, names=ReadOnlyList(names), _known=known, _fact=fact)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Output, (self._data(), self._known)
 
     def _data(self) -> Tuple[int, List[str], _snick._Fact]:
-        return self.port, list(self.names), self._fact()
+        return self.port, list(self.names), self._fact
 
     @property
     def value(self) -> Optional["Array"]:
@@ -188,64 +183,60 @@ class Attributes(ReadOnlyDict):
 class Layer(ReadOnly):
     """A layer."""
 
-    __slots__ = (
-        "index",
-        "name",
-        "op",
-        "version",
-        "loc",
-        "attributes",
-        "inputs",
-        "outputs",
-        "opaque",
-        "_graph",
-        "_roles",
-    )
+    __slots__ = ("index", "_graph", "_data")
 
     index: int
     """Its index in ``Model.layers``, or in the layers of the body that contains it."""
-    name: str
-    """Its name."""
-    op: str
-    """The operation type."""
-    version: str
-    """The operation set."""
-    loc: Optional[str]
-    """Line and column in the file."""
-    attributes: Attributes
-    """The attributes; elements of constants are ``outputs[0].value``."""
-    inputs: Sequence[Optional[Source]]
-    """The sources of its inputs; ``None`` for an omitted input."""
-    outputs: Sequence[Output]
-    """Its outputs."""
-    opaque: bool
-    """Whether snick does not know the operation, so that shapes come from the file."""
     _graph: Graph
-    _roles: Sequence[str]
+    _data: _snick._LayerData
 
     def __init__(self, graph: Graph, index: int, data: Optional[_snick._LayerData] = None) -> None:
-        data = data or graph.model.layer(graph.path, index)
-        name, op, version, loc, attributes, inputs, outputs, opaque, roles = data
-        self._set(
-            index=index,
-            name=name,
-            op=op,
-            version=version,
-            loc=loc,
-            attributes=Attributes({key: read_only(value) for key, value in attributes.items()}),
-            inputs=ReadOnlyList([None if source is None else Source(*source) for source in inputs]),
-            outputs=ReadOnlyList([Output(output, (graph, index, at)) for at, output in enumerate(outputs)]),
-            opaque=opaque,
-            _graph=graph,
-            _roles=roles,
-        )
+        self._set(index=index, _graph=graph, _data=data or graph.model.layer(graph.path, index))
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        inputs = [None if source is None else (*source, source.index) for source in self.inputs]
-        outputs = [output._data() for output in self.outputs]
-        attributes = {key: list(value) if isinstance(value, list) else value for key, value in self.attrs.items()}
-        data = (self.name, self.op, self.version, self.loc, attributes, inputs, outputs, self.opaque, self._roles)
-        return Layer, (self._graph, self.index, data)
+        return Layer, (self._graph, self.index, self._data)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._data[0]
+
+    @property
+    def op(self) -> str:
+        """The operation type."""
+        return self._data[1]
+
+    @property
+    def version(self) -> str:
+        """The operation set."""
+        return self._data[2]
+
+    @property
+    def loc(self) -> Optional[str]:
+        """Line and column in the file."""
+        return self._data[3]
+
+    @property
+    def attributes(self) -> Attributes:
+        """The attributes; elements of constants are ``outputs[0].value``."""
+        return Attributes({key: read_only(value) for key, value in self._data[4].items()})
+
+    @property
+    def inputs(self) -> Sequence[Optional[Source]]:
+        """The sources of its inputs; ``None`` for an omitted input."""
+        return ReadOnlyList([None if source is None else Source(*source) for source in self._data[5]])
+
+    @property
+    def outputs(self) -> Sequence[Output]:
+        """Its outputs."""
+        return ReadOnlyList(
+            [Output(output, (self._graph, self.index, at)) for at, output in enumerate(self._data[6])]
+        )
+
+    @property
+    def opaque(self) -> bool:
+        """Whether snick does not know the operation, so that shapes come from the file."""
+        return self._data[7]
 
     @property
     def type(self) -> str:
@@ -293,7 +284,7 @@ class Layer(ReadOnly):
     def bodies(self) -> "Bodies":
         """The bodies of an If, Loop or TensorIterator, by index or role; empty for other layers."""
         path, model = self._graph.path, self._graph.model
-        bodies = [Body(Graph(model, (*path, (self.index, at))), role) for at, role in enumerate(self._roles)]
+        bodies = [Body(Graph(model, (*path, (self.index, at))), role) for at, role in enumerate(self._data[8])]
         return Bodies(bodies)
 
     def __eq__(self, other: object) -> bool:
