@@ -87,8 +87,9 @@ def test_shapes_that_cannot_be_set(add, shapes, also):
 def test_a_failed_inference_leaves_the_shapes(add, shapes):
     add.infer(shapes="x[M,3],b[M,3]")
     text = add.text()
-    with pytest.raises(snick.InferError):
-        add.infer(shapes=shapes)
+    for infer in (add.infer, add.reshape):
+        with pytest.raises(snick.InferError):
+            infer(shapes)
     assert add.text() == text and 'shape: "M,3"' in text
     assert add.infer().ok and add.run({"x": X, "b": X})["y"].shape == (2, 3)
     assert not add.infer(shapes="x[2,3],b[5,3]", check=False).ok and add.inputs["x"].shape == (2, 3)

@@ -90,9 +90,9 @@ def test_styles_only_match_our_elements(graph, models):
 
 
 def test_rows_are_limited_and_the_others_are_counted(graph):
-    model = graph(_chain(400))
+    model = graph(_chain(4000))
     page = _Page(model.layers._repr_html_())
-    assert page.count("tr") == 31 and "370 more rows are left out" in page.text()
+    assert page.count("tr") == 31 and "3970 more rows are left out" in page.text()
     small = graph(_chain(30))
     assert _Page(small.layers._repr_html_()).count("tr") == 31 and "left out" not in small.layers._repr_html_()
     many = graph("\n".join(f'  %x{at} = Parameter-1 {{element_type: f32, shape: "2"}}' for at in range(31)))

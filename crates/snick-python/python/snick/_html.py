@@ -52,7 +52,7 @@ def _cell(value: Any) -> str:
 def _left_out(count: int, what: str) -> str:
     if count <= 0:
         return ""
-    return f"<p>{count:,} more {f'{what} is' if count == 1 else f'{what}s are'} left out.</p>"
+    return f"<p>{count} more {f'{what} is' if count == 1 else f'{what}s are'} left out.</p>"
 
 
 def preformatted(text: str) -> str:
@@ -124,7 +124,7 @@ def _ends(of: "Model | Body | Inference") -> str:
 def model(of: "Model") -> str:
     """Inputs, outputs and the legend of symbols, with a picture of small models."""
     count = len(of.layers)
-    parts = [f"<p><b>{_cell(of.name)}</b>: {count:,} layers</p>", _ends(of)]
+    parts = [f"<p><b>{_cell(of.name)}</b>: {count} layers</p>", _ends(of)]
     if count <= _MOST_DRAWN:
         parts.append(_legend(of.infer(check=False)["symbols"]))
         parts.append(f'<div style="max-height:24em;overflow:auto">{of.picture()}</div>')
@@ -139,7 +139,7 @@ def model(of: "Model") -> str:
 def body(of: "Body") -> str:
     """Inputs, outputs and layers."""
     count = len(of.layers)
-    return f"<p><b>{escape(of.role)}</b>: {count:,} layers</p>{_ends(of)}{_titled('layers', of.layers, layers(of.layers))}"
+    return f"<p><b>{escape(of.role)}</b>: {count} layers</p>{_ends(of)}{_titled('layers', of.layers, layers(of.layers))}"
 
 
 def inference(of: "Inference") -> str:
@@ -194,7 +194,7 @@ def diff(answer: "Diff") -> str:
         what = [f"{key}: {change[key]}" for key in ("attrs", "weights", "types", "shapes") if change.get(key)]
         rows.append(("changed", change.a, change.op, change.loc, "; ".join(what)))
     verdict = "equal" if answer.equal else "different"
-    text = f"<p><b>{verdict}</b>: {of.same:,} layers the same, {of.renamed:,} renamed</p>"
+    text = f"<p><b>{verdict}</b>: {of.same} layers the same, {of.renamed} renamed</p>"
     if answer.run is not None:
         outputs = ((one.name, "equal" if one.ok else "different", one.max_abs, one.max_rel) for one in answer.run)
         text += table(("output", "", "max abs", "max rel"), outputs, len(answer.run))
