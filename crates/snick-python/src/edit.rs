@@ -14,24 +14,24 @@ use crate::errors::{self, Stage};
 /// Edits a copy of a model, until [`Model`](crate::model::Model) takes it.
 #[pyclass(frozen, module = "snick._snick")]
 pub struct Editor {
-    /// `None` after the edited model was taken.
-    editor: Mutex<Option<snick::Editor>>,
+    /// The editor, and on top of it an editor for each open group of edits. Empty after the edited model was taken.
+    editors: Mutex<Vec<snick::Editor>>,
     /// The number of changes of the model before the first edit.
     pub changes: u64,
 }
 
 impl Editor {
     pub fn new(editor: snick::Editor, changes: u64) -> Self {
-        Self { editor: Mutex::new(Some(editor)), changes }
+        Self { editors: Mutex::new(vec![editor]), changes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<snick::Editor>> {
-        self.editor.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<snick::Editor>> {
+        self.editors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The edited model; `None` if it was already taken.
+    /// The edited model, without groups of edits that are still open; `None` if it was already taken.
     pub fn take(&self) -> Option<snick::Model> {
-        self.lock().take().map(snick::Editor::finish)
+        self.lock().drain(..).next().map(snick::Editor::finish)
     }
 
     fn edit<T: Send>(
@@ -39,7 +39,7 @@ impl Editor {
         py: Python<'_>,
         edit: impl FnOnce(&mut snick::Editor) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let done = py.detach(|| self.lock().as_mut().map(edit));
+        let done = py.detach(|| self.lock().last_mut().map(edit));
         let done = done.ok_or_else(|| PyRuntimeError::new_err("the edits have ended"))?;
         done.map_err(|error| errors::exception(py, Stage::Edit, &error, None))
     }
@@ -47,6 +47,28 @@ impl Editor {
 
 #[pymethods]
 impl Editor {
+    /// Begins a group of edits that only infer together.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        // The editor of a group does not infer after each edit.
+        let group = self.edit(py, |editor| editor.together(|group| Ok(group.clone())))?;
+        self.lock().push(group);
+        Ok(())
+    }
+
+    /// Ends the last group, and applies its edits if `is_kept`.
+    fn end(&self, py: Python<'_>, is_kept: bool) -> PyResult<()> {
+        let group = self.lock().pop();
+        match group.filter(|_| is_kept) {
+            Some(edited) => self.edit(py, |editor| {
+                editor.together(|group| {
+                    *group = edited;
+                    Ok(())
+                })
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn rename(&self, py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
         self.edit(py, |editor| editor.rename(old, new))
     }
@@ -78,7 +100,7 @@ impl Editor {
         layer: &str,
         array: &Bound<'_, PyUntypedArray>,
     ) -> PyResult<()> {
-        let old = self.lock().as_ref().and_then(|editor| {
+        let old = self.lock().last().and_then(|editor| {
             let graph = editor.graph();
             let fact = graph.node(graph.find(layer)?).outputs().next()?;
             Some((fact.element_type(), fact.shape().as_static()))

@@ -5,6 +5,8 @@ import os
 import pathlib
 import re
 
+import pytest
+
 import snick
 
 ROOT = pathlib.Path(os.environ.get("SNICK_ROOT") or pathlib.Path(__file__).resolve().parents[3])
@@ -18,9 +20,17 @@ def _run(name, text, monkeypatch):
     assert not failed
 
 
-def test_the_page_of_the_book(monkeypatch):
-    page = (ROOT / "docs" / "src" / "python.md").read_text(encoding="utf-8")
-    _run("python.md", "\n".join(re.findall(r"```pycon\n(.*?)```", page, re.DOTALL)), monkeypatch)
+PAGES = [page for page in sorted((ROOT / "docs" / "src").glob("*.md")) if "```pycon" in page.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_pages_of_the_book(page, monkeypatch):
+    text = page.read_text(encoding="utf-8")
+    _run(page.name, "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL)), monkeypatch)
+
+
+def test_the_pages_are_found():
+    assert {"python.md", "editing.md"} <= {page.name for page in PAGES}
 
 
 def test_the_readmes(models, tmp_path, monkeypatch):

@@ -47,6 +47,10 @@ def test_set(model):
         # Several attributes at once, as numpy numbers and as answers of snick.
         e.set("x", shape=model.inputs[0].shape, element_type=model.inputs[0].dtype)
         e.set("soft", axis=np.int64(1))
+    for shape, expected in (([5, 3], "[5,3]"), (("B", 3), "[B,3]"), ("N,3", "[N,3]")):
+        with model.edit() as e:
+            e.set("x", shape=shape)
+        assert model.inputs[0].shape.symbolic == expected
     assert model.inputs[0].shape.symbolic == "[N,3]" and model.layers["soft"].attrs["axis"] == 1
 
 
@@ -170,6 +174,31 @@ def test_a_failed_edit_is_named(model):
         # The edit with its layer and attributes, and the layer that contradicts it.
         assert all(f"`{name}`" in str(raised.value) for name in [layer, *names])
         assert raised.value.layer in ("soft", "sum") and raised.value.loc
+
+
+def test_edits_that_only_infer_together(model):
+    before, wider = _state(model), np.ones(4, np.float32)
+    with pytest.raises(snick.InferError), model.edit() as e:
+        e.replace_constant("w", wider)
+    with pytest.raises(snick.InferError), model.edit() as e:
+        with e.together():
+            e.replace_constant("w", wider)
+    with pytest.raises(ZeroDivisionError), model.edit() as e:
+        with e.together():
+            e.rename("x", "image")
+            raise ZeroDivisionError
+    assert _state(model) == before
+    with model.edit() as e:
+        with pytest.raises(snick.InferError), e.together():
+            e.rename("x", "image")
+            e.replace_constant("w", wider)
+        e.rename("y", "out")
+        with e.together():
+            e.replace_constant("w", wider)
+            with e.together():
+                e.set("x", shape="N,4", element_type="f32")
+    assert [port.name for port in (*model.inputs, *model.outputs)] == ["x", "out"]
+    assert model.outputs[0].shape.symbolic == "[N,4]"
 
 
 def test_any_exception_leaves_the_model(model):

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Sequence, Type, Union
 
 from . import _snick
 from ._dtypes import DType, _as_array
 from ._readonly import ReadOnly
 from ._sequences import Shape
 from ._session import _names
+from ._shapes import _dims
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ._model import Model
 
-Attribute = Union[str, int, float, bool, DType, Shape, Sequence[int], Sequence[float], Sequence[str]]
+Attribute = Union[str, int, float, bool, DType, Shape, Sequence[float], Sequence[Union[int, str]]]
 """The value of an attribute. A text is parsed as in an IR: ``"1,1"``."""
+
+_SHAPES = ("shape", "variable_shape")
+"""Attributes of inputs and variables with shapes, which are given as in :meth:`Model.infer`."""
 
 
 class Editor(ReadOnly):
@@ -61,13 +66,26 @@ class Editor(ReadOnly):
             raise RuntimeError("a model is edited inside of `with model.edit() as e:`")
         return self._editor
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Groups edits that only infer together: ``with e.together():``. The model is inferred when the block ends. If an
+        exception leaves the block, none of its edits applies."""
+        edits = self._edits
+        edits.begin()
+        is_kept = False
+        try:
+            yield
+            is_kept = True
+        finally:
+            edits.end(is_kept)
+
     def rename(self, old: str, new: str) -> None:
         """Renames an input, an output, a layer or a tensor."""
         self._edits.rename(old, new)
 
     def set(self, layer: str, /, **attributes: Attribute) -> None:
-        """Sets attributes of a layer by their names in OpenVINO IR. Of an input, ``shape`` and ``element_type`` can be
-        set."""
+        """Sets attributes of a layer by their names in OpenVINO IR. Of an input, ``element_type`` and ``shape`` can be
+        set; a shape is given as in :meth:`Model.infer`."""
         self._edits.set(layer, _attributes(attributes))
 
     def replace_constant(self, layer: str, array: "np.typing.ArrayLike") -> None:
@@ -105,8 +123,8 @@ def _attributes(attributes: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _attribute(name: str, value: Any) -> Any:
-    if isinstance(value, Shape):
-        return value.symbolic[1:-1]
+    if isinstance(value, Shape) or (name in _SHAPES and isinstance(value, (list, tuple))):
+        return _dims(value)[1:-1]
     if isinstance(value, DType):
         return value.name
     # Arrays and numbers of numpy.
