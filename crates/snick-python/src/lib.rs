@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "what Python sees is documented in Python")]
 
 mod arrays;
+mod diff;
 mod edit;
 mod element_types;
 mod errors;
@@ -27,11 +28,13 @@ mod _snick {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::diff::diff;
+    #[pymodule_export]
     use crate::edit::Editor;
     #[pymodule_export]
     use crate::load::{load_bytes, load_path, unpickled};
     #[pymodule_export]
-    use crate::model::{Model, diff};
+    use crate::model::Model;
     #[pymodule_export]
     use crate::session::Session;
 

@@ -25,7 +25,7 @@ use crate::state::State;
 use crate::watch::Interrupt;
 
 /// A document as JSON and as text.
-type DocumentTuple = (String, String);
+pub type DocumentTuple = (String, String);
 
 /// Code, layer, operation, location and message of an error.
 type ErrorTuple = (String, String, String, Option<String>, String);
@@ -34,7 +34,7 @@ type ErrorTuple = (String, String, String, Option<String>, String);
 #[pyclass(frozen, module = "snick._snick")]
 pub struct Model {
     state: Mutex<State>,
-    limits: Limits,
+    pub limits: Limits,
     /// The declarations of custom ops that the model was read with, as TOML.
     ops: Option<String>,
 }
@@ -49,7 +49,7 @@ impl Model {
     }
 
     /// Calls a function with the inferred model, without the GIL.
-    fn inferred<T: Send>(
+    pub fn inferred<T: Send>(
         &self,
         py: Python<'_>,
         stage: Stage,
@@ -452,29 +452,7 @@ fn is_weights(path: &std::path::Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("bin"))
 }
 
-fn tuple(Document { json, text, .. }: Document) -> DocumentTuple {
+/// The tuple of a document.
+pub fn tuple(Document { json, text, .. }: Document) -> DocumentTuple {
     (json, text)
-}
-
-/// Compares two models, and their runs if arrays are given.
-#[pyfunction]
-#[pyo3(signature = (a, b, is_canonical, inputs))]
-pub fn diff(
-    py: Python<'_>,
-    a: &Model,
-    b: &Model,
-    is_canonical: bool,
-    inputs: Option<&Bound<'_, PyDict>>,
-) -> PyResult<DocumentTuple> {
-    let copy = |model: &Model| model.inferred(py, Stage::Other, |state| Ok(state.model.clone()));
-    let (mut models, limits) = ([copy(a)?, copy(b)?], a.limits);
-    let tensors = inputs.map(|inputs| session::tensors(py, models[0].graph(), inputs, false)).transpose()?;
-    let compared = py.detach(|| {
-        if is_canonical {
-            models.iter_mut().for_each(|model| drop(model.canonicalise()));
-        }
-        let [a, b] = &models;
-        documents::diff(a, b, tensors.as_deref(), limits)
-    });
-    compared.map(tuple).map_err(|error| errors::document_exception(py, &error))
 }
