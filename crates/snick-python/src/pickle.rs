@@ -13,7 +13,7 @@ use snick::{
     TensorError, Value,
 };
 use snick_ir::Declared;
-use snick_read::Read;
+use snick::Read;
 
 /// A model: its graph, its origin, its limits, and the declarations of its custom ops.
 pub type Pickled = (GraphTuple, OriginTuple, LimitsTuple, Option<String>);

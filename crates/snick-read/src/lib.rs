@@ -42,16 +42,23 @@ use file::{open, read, weights_beside};
 
 pub use error::ReadError;
 
-/// The result of reading: a graph, errors and notes.
+/// A model as it was read: a graph, errors and notes. Programs that store models build it themselves.
 ///
 /// ```
+/// use snick::{Model, Read};
+///
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
-/// let read = snick_read::read_text(text, None, "relu.snick")?;
-/// for error in &read.errors {
-///     eprintln!("{error}");
-/// }
-/// assert!(read.errors.is_empty() && read.notes.is_empty());
-/// # Ok::<(), snick_read::ReadError>(())
+/// let graph = snick::parse(text)?.into_graph();
+/// let read = Read {
+///     graph,
+///     errors: Vec::new(),
+///     notes: vec!["restored".into()],
+///     missing: Vec::new(),
+///     files: Vec::new(),
+///     optional_inputs: Vec::new(),
+/// };
+/// assert_eq!(Model::from(read).notes(), ["restored"]);
+/// # Ok::<(), snick::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Read {

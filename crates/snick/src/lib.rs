@@ -148,7 +148,7 @@ pub use snick_pass::states::State;
 pub use snick_pass::{
     Cost, PASSES, Pass, PassContext, PassFailure, PassOutcome, Report, RewriteOptions, UnknownPass,
 };
-pub use snick_read::ReadError;
+pub use snick_read::{Read, ReadError};
 pub use snick_shape::{
     AxisSlice, Birth, DimSpec, ExprError, ExprErrorKind, ExprFolder, ExprOp, ExprSpec, Interval,
     IntervalError, Linear, Origin, Shape, ShapeError, ShapeSpec, SliceError, SolveError, StaticDims, SymExpr,

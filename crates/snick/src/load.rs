@@ -135,7 +135,7 @@ pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model,
         true => reader.file(&model_in(path)?)?,
         false => reader.file(path)?,
     };
-    options.check(Model::from_read(read))
+    options.check(Model::from(read))
 }
 
 /// Reads a model from memory, without opening any file. `weights` is the content of the `.bin` file of a
@@ -176,7 +176,7 @@ pub fn load_storage(
     let unnamed = if format == Format::Text { TEXT } else { "<bytes>" };
     let source = options.name.as_deref().unwrap_or(unnamed);
     let read = options.reader().bytes(format, model, weights, source)?;
-    options.check(Model::from_read(read))
+    options.check(Model::from(read))
 }
 
 /// Reads the text form from a string.
@@ -184,7 +184,7 @@ pub fn load_storage(
 /// # Errors
 /// [`Error::Read`] with line and column.
 pub fn parse(text: &str) -> Result<Model, Error> {
-    Ok(Model::from_read(snick_read::read_text(text, None, TEXT)?))
+    Ok(Model::from(snick_read::read_text(text, None, TEXT)?))
 }
 
 /// The name that messages use for a text form in memory.

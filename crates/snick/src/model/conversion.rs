@@ -7,12 +7,12 @@ use snick_read::Read;
 
 use super::Model;
 
-impl Model {
-    pub(crate) fn from_read(read: Read) -> Self {
-        let Read { graph, errors, notes, missing, files, optional_inputs } = read;
+impl From<Read> for Model {
+    fn from(Read { graph, errors, mut notes, missing, files, optional_inputs }: Read) -> Self {
         let not_found =
             |path: &PathBuf| format!("{}: not found; shapes are inferred without weights", path.display());
-        let notes = missing.iter().map(not_found).chain(notes).collect();
+        let new: Vec<String> = missing.iter().map(not_found).filter(|note| !notes.contains(note)).collect();
+        notes.splice(..0, new);
         Self { graph: graph.into(), errors, notes, missing, files, optional_inputs }
     }
 }
