@@ -146,8 +146,13 @@ impl DerefMut for Patch<'_> {
 
 impl<'g> Patch<'g> {
     fn new(graph: &'g Graph, root: NodeId, liveness: &'g Liveness, monitor: Option<&'g mut Monitor>) -> Self {
-        let builder = GraphBuilder::patch(graph).scope_of(root).loc(graph.node(root).loc());
-        Self { builder, graph, root, liveness, monitor: RefCell::new(monitor) }
+        Self {
+            builder: GraphBuilder::patch(graph, root),
+            graph,
+            root,
+            liveness,
+            monitor: RefCell::new(monitor),
+        }
     }
 
     /// The graph without the new nodes.
@@ -332,7 +337,9 @@ impl<'g> Patch<'g> {
 
     /// Removes the new nodes, so that the next rule starts without them.
     fn undo(&mut self) {
-        self.builder.take_new_nodes();
+        if self.builder.new_nodes().is_none_or(|new| !new.is_unused()) {
+            self.builder.take_new_nodes();
+        }
     }
 }
 

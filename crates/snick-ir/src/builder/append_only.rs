@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 
 /// The length of the first chunk. Each chunk is twice as long as the one before.
-const FIRST_LEN: usize = 4;
+const FIRST_LEN: usize = 1;
 
 /// An append-only list. Elements never move, so references to them stay valid when elements are added.
 pub(super) struct AppendOnly<T> {
@@ -54,23 +54,18 @@ impl<T> AppendOnly<T> {
         chunk.slots[at].get()
     }
 
+    pub(super) fn into_elements(self) -> impl Iterator<Item = T> {
+        let mut rest = self.first.into_inner();
+        let slots = std::iter::from_fn(move || {
+            let Chunk { slots, next } = rest.take()?;
+            rest = next.into_inner().map(|next| *next);
+            Some(slots)
+        });
+        slots.flatten().filter_map(OnceCell::into_inner)
+    }
+
     pub(super) fn last(&self) -> Option<&T> {
         self.get(self.len().checked_sub(1)?)
-    }
-}
-
-impl<T> IntoIterator for AppendOnly<T> {
-    type Item = T;
-    type IntoIter = std::vec::IntoIter<T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        let mut elements = Vec::with_capacity(self.len());
-        let mut chunk = self.first.into_inner();
-        while let Some(Chunk { slots, next }) = chunk {
-            elements.extend(slots.into_iter().filter_map(OnceCell::into_inner));
-            chunk = next.into_inner().map(|next| *next);
-        }
-        elements.into_iter()
     }
 }
 
@@ -87,7 +82,7 @@ mod tests {
         assert_eq!((*first, list.len(), list.last(), list.get(1000)), (0, 1000, Some(&999), None));
         assert!((0..1000).all(|i| list.get(i) == Some(&i)));
         assert!(std::ptr::eq(first, list.get(0).unwrap()));
-        assert!(list.into_iter().eq(0..1000));
+        assert!(list.into_elements().eq(0..1000));
         assert!(AppendOnly::<i32>::default().last().is_none());
     }
 }

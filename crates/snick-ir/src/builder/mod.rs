@@ -136,9 +136,11 @@ impl<'g> GraphBuilder<'g> {
         Self::with_target(Target::borrowed(graph))
     }
 
-    /// Collects new nodes for a graph, which stays as it is.
-    pub(crate) fn patch(graph: &'g Graph) -> Self {
-        Self::with_target(Target::patch(graph))
+    /// Collects nodes that replace `root`, and leaves the graph as it is. Their names are prefixed with the
+    /// name of `root`.
+    pub(crate) fn patch(graph: &'g Graph, root: NodeId) -> Self {
+        let loc = graph.node(root).loc();
+        Self { target: Target::patch(graph), mode: BuildMode::Checked, scope: Scope::Node(root), loc }
     }
 
     fn with_target(target: Target<'g>) -> Self {
@@ -155,11 +157,6 @@ impl<'g> GraphBuilder<'g> {
     #[must_use]
     pub fn scope(self, scope: impl Into<Arc<str>>) -> Self {
         Self { scope: Scope::Named(scope.into()), ..self }
-    }
-
-    /// Prefixes names of new nodes with the name of `node` and a slash.
-    pub(crate) fn scope_of(self, node: NodeId) -> Self {
-        Self { scope: Scope::Node(node), ..self }
     }
 
     fn scope_name(&self) -> Option<Arc<str>> {

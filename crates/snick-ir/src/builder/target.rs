@@ -19,7 +19,7 @@ use crate::{Fact, Graph, Node, NodeId, Op, OpError, Output, Value};
 /// Where a builder adds nodes.
 pub(super) enum Target<'g> {
     /// Adds nodes to a graph at once.
-    Graph(Building<'g>),
+    Graph(Box<Building<'g>>),
     /// Collects nodes, and leaves the graph as it is.
     Patch(NewNodes<'g>),
 }
@@ -66,14 +66,14 @@ impl DerefMut for GraphRef<'_> {
 impl Target<'static> {
     /// A new graph.
     pub(super) fn owned(graph: Graph) -> Self {
-        Self::Graph(Building::new(GraphRef::Owned(Box::new(graph))))
+        Self::Graph(Box::new(Building::new(GraphRef::Owned(Box::new(graph)))))
     }
 }
 
 impl<'g> Target<'g> {
     /// An existing graph.
     pub(super) fn borrowed(graph: &'g mut Graph) -> Self {
-        Self::Graph(Building::new(GraphRef::Borrowed(graph)))
+        Self::Graph(Box::new(Building::new(GraphRef::Borrowed(graph))))
     }
 
     /// New nodes for an existing graph.
@@ -288,14 +288,15 @@ impl<'g> NewNodes<'g> {
         self.graph
     }
 
+    /// Whether no node was added, not even one that failed inference.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.first.get().is_none()
+    }
+
     /// Removes and returns the new nodes.
     pub(super) fn take(&mut self) -> DetachedNodes {
         let Self { nodes, symbols, first, .. } = std::mem::replace(self, Self::new(self.graph));
-        DetachedNodes {
-            nodes: nodes.into_iter().collect(),
-            symbols: symbols.into_inner(),
-            first: first.into_inner().unwrap_or(0),
-        }
+        DetachedNodes { nodes, symbols: symbols.into_inner(), first: first.into_inner().unwrap_or(0) }
     }
 
     /// A copy of the graph with the new nodes.
@@ -309,7 +310,7 @@ impl<'g> NewNodes<'g> {
 /// New nodes, to be added to their graph.
 #[derive(Default)]
 pub(crate) struct DetachedNodes {
-    nodes: Vec<NewNode>,
+    nodes: AppendOnly<NewNode>,
     symbols: Option<Symbols>,
     first: usize,
 }
@@ -321,7 +322,7 @@ impl DetachedNodes {
         let Self { nodes, symbols, first } = self;
         let mut added: SmallVector<NodeId, 8> = SmallVector::new();
         let known = graph.symbols.len();
-        for NewNode { node, mut inputs } in nodes {
+        for NewNode { node, mut inputs } in nodes.into_elements() {
             let owner = graph.id_of(NodeIndex::end());
             inputs.iter_mut().for_each(|value| *value = placed(*value, owner, first, &added));
             added.push(graph.add_wired(node, &inputs));
