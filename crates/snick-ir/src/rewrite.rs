@@ -188,7 +188,7 @@ impl<'g> Patch<'g> {
     /// The value at input `i`, if connected.
     ///
     /// ```
-    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    /// use snick::rewrite::{RewriteResult, Rule};
     ///
     /// // Adds the bias, if there is one.
     /// let rule = Rule::new("lower-linear", |patch| match patch.node().op().type_name() {
@@ -209,7 +209,7 @@ impl<'g> Patch<'g> {
     /// other order. No order if the node does not have exactly two inputs.
     ///
     /// ```
-    /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+    /// use snick::rewrite::{self, DriverOptions, RewriteResult, Rule};
     ///
     /// // `x + -y` and `-y + x` become `x - y`.
     /// let rule = Rule::new("add-of-negative", |patch| {
@@ -222,11 +222,11 @@ impl<'g> Patch<'g> {
     /// });
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
     /// #             %a = Negative-1(%x)\n  %b = Add-1(%a, %x)\n  %y = Result-1(%b)\n}\n";
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// snick_ir::infer(&mut graph);
+    /// let mut graph = snick::text::parse(text, None)?;
+    /// snick::infer(&mut graph);
     /// let trace = rewrite::apply(&mut graph, &[rule.roots(["Add"])], DriverOptions::default());
     /// assert_eq!(trace.applied.len(), 1);
-    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// # Ok::<(), snick::text::ParseError>(())
     /// ```
     pub fn input_orders(&self) -> impl Iterator<Item = [Value; 2]> + use<> {
         let both = match *self.graph.inputs(self.root) {
@@ -242,7 +242,7 @@ impl<'g> Patch<'g> {
     /// `m_Constant`.
     ///
     /// ```
-    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    /// use snick::rewrite::{RewriteResult, Rule};
     ///
     /// // `x * 2` and `2 * x` become `x + x`.
     /// let rule = Rule::new("double", |patch| match patch.constant_operand() {

@@ -95,8 +95,7 @@ impl RewriteOptions {
     /// nothing changes. No effect on [`apply`](crate::apply).
     ///
     /// ```
-    /// use snick_ir::rewrite::{RewriteResult, Rule};
-    /// use snick_pass::{RewriteOptions, canonicalise};
+    /// use snick::{RewriteOptions, RewriteResult, Rule};
     ///
     /// // Without the layer between them, the slices merge.
     /// let text = r#"snick 1
@@ -108,12 +107,12 @@ impl RewriteOptions {
     ///   %y = Result-1(%c)
     /// }
     /// "#;
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// snick_ir::infer(&mut graph);
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
     /// let rule = Rule::new("drop-mine", |patch| Ok(RewriteResult::one(patch.input(0)?))).roots(["Mine"]);
-    /// let report = canonicalise(&mut graph, &RewriteOptions::new().rules([rule]));
+    /// let report = model.canonicalise_with(&RewriteOptions::new().rules([rule]));
     /// assert_eq!(report.slice_after, 1);
-    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// # Ok::<(), snick::Error>(())
     /// ```
     #[must_use]
     pub fn rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
@@ -127,20 +126,20 @@ impl RewriteOptions {
     /// ```
     /// use std::ops::ControlFlow;
     ///
-    /// use snick_pass::{RewriteOptions, canonicalise};
+    /// use snick::RewriteOptions;
     ///
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"10\"}\n  \
     /// #             %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}\n  \
     /// #             %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}\n  %y = Result-1(%b)\n}\n";
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// snick_ir::infer(&mut graph);
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
     /// let options = RewriteOptions::new().on_applied(|applied| {
     ///     println!("{} replaced {}", applied.rule, applied.layer);
     ///     ControlFlow::Break(())
     /// });
-    /// let report = canonicalise(&mut graph, &options);
+    /// let report = model.canonicalise_with(&options);
     /// assert_eq!((report.applied.len(), report.stopped.is_some()), (1, true));
-    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// # Ok::<(), snick::Error>(())
     /// ```
     #[must_use]
     pub fn on_applied(
@@ -258,7 +257,7 @@ mod tests {
         });
         let mut graph = graph(layers);
         let options = RewriteOptions::new().check(true).rules([relu_once.roots(["ReLU"])]);
-        let report = canonicalise(&mut graph, &options);
+        let report = model.canonicalise_with(&options);
         assert!(report.is_ok(), "{:?}", report.check_failures);
         assert_eq!((report.slice_after, graph.len()), (1, 4), "{:?}", report.applied);
         assert_eq!((report.missed.len(), &*report.missed[0].rule), (1, "relu-once"));
@@ -276,7 +275,7 @@ mod tests {
             %y = Result-1(%b)";
         let mut graph = graph(layers);
         let rule = Rule::new("drop-mine", |patch| Ok(RewriteResult::one(patch.input(0)?))).roots(["Mine"]);
-        let report = canonicalise(&mut graph, &RewriteOptions::new().rules([rule]));
+        let report = model.canonicalise_with(&RewriteOptions::new().rules([rule]));
         assert_eq!((report.errors.len(), report.slice_after, graph.len()), (0, 1, 3));
         let result = graph.results().next().unwrap();
         assert_eq!(graph.node(result).outs()[0].fact.shape.as_static().as_deref(), Some(&[3][..]));

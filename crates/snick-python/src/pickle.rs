@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use snick::Read;
 use snick::text::{PrintOptions, Weights, packed_weights, print};
 use snick::{
     ElementType, Fact, Format, Graph, Limits, LoadOptions, Loc, Located, Node, NodeId, OpError, Storage,
     TensorError, Value,
 };
 use snick_ir::Declared;
-use snick::Read;
 
 /// A model: its graph, its origin, its limits, and the declarations of its custom ops.
 pub type Pickled = (GraphTuple, OriginTuple, LimitsTuple, Option<String>);

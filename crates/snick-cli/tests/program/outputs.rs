@@ -165,7 +165,7 @@ fn written_files_are_reported_with_size_and_version() {
         ("y.snick", "wrote y.snick (SIZE)\n"),
         ("y.mlir", "wrote y.mlir (SIZE)\n"),
         ("y.dot", "wrote y.dot (SIZE)\n"),
-        ("a\u{1b}b.svg", "wrote a\\u{1b}b.svg (2354 B)\n"),
+        ("a\u{1b}b.svg", "wrote a\\u{1b}b.svg (2866 B)\n"),
         ("-", ""),
     ] {
         assert_eq!(wrote(&["convert", slice, "-o", output]), message);

@@ -31,9 +31,9 @@ impl NodeRef<'_> {
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
     /// #             %soft = Softmax-8(%x) {axis: 1}\n  %y = Result-1(%soft)\n}\n";
-    /// use snick_ir::AttrValue;
+    /// use snick::AttrValue;
     ///
-    /// let graph = snick_ir::text::parse(text, None)?;
+    /// let graph = snick::text::parse(text, None)?;
     /// let soft = graph.node(graph.find("soft").expect("layer"));
     /// let op = soft.op_with("axis", AttrValue::from(0))?;
     /// assert_eq!(op.attrs().get("axis"), Some(&AttrValue::Int(0)));

@@ -83,8 +83,8 @@ const MAX_OUTPUTS: usize = 1 << 16;
 /// The methods take `&self`, so calls can be nested:
 ///
 /// ```
-/// use snick_ir::GraphBuilder;
-/// use snick_tensor::{ElementType, Tensor};
+/// use snick::GraphBuilder;
+/// use snick::{ElementType, Tensor};
 ///
 /// let b = GraphBuilder::new("scaled");
 /// let x = b.parameter("x", ElementType::F32, "N,4")?;
@@ -220,15 +220,15 @@ impl<'g> GraphBuilder<'g> {
     /// The interval of an expression over the symbols of the graph.
     ///
     /// ```
-    /// use snick_ir::GraphBuilder;
-    /// use snick_shape::Interval;
-    /// use snick_tensor::ElementType;
+    /// use snick::GraphBuilder;
+    /// use snick::Interval;
+    /// use snick::ElementType;
     ///
     /// let b = GraphBuilder::new("g");
     /// let x = b.parameter("x", ElementType::F32, "N=1..8")?;
     /// let n = b.fact(x)?.shape().dims().expect("a rank")[0].clone();
     /// assert_eq!(Some(b.interval(&n)), Interval::new(1, 8));
-    /// # Ok::<(), snick_ir::OpError>(())
+    /// # Ok::<(), snick::OpError>(())
     /// ```
     pub fn interval(&self, expr: &SymExpr) -> Interval {
         self.target.with_symbols(|symbols| symbols.interval(expr))
@@ -237,15 +237,15 @@ impl<'g> GraphBuilder<'g> {
     /// The tensor of a Constant; `None` if another op computes the value, or if the weights are missing.
     ///
     /// ```
-    /// use snick_ir::GraphBuilder;
-    /// use snick_tensor::{ElementType, Tensor};
+    /// use snick::GraphBuilder;
+    /// use snick::{ElementType, Tensor};
     ///
     /// let b = GraphBuilder::new("g");
     /// let x = b.parameter("x", ElementType::F32, "N")?;
     /// let two = b.constant(Tensor::scalar(2f32))?;
     /// assert_eq!(b.constant_value(two).as_deref(), Some(&Tensor::scalar(2f32)));
     /// assert_eq!(b.constant_value(x), None);
-    /// # Ok::<(), snick_ir::OpError>(())
+    /// # Ok::<(), snick::OpError>(())
     /// ```
     pub fn constant_value(&self, value: Value) -> Option<Arc<Tensor>> {
         self.target.with_op(value.node, |op| match op {
@@ -258,14 +258,14 @@ impl<'g> GraphBuilder<'g> {
     /// value, for strings, and for a Constant without elements.
     ///
     /// ```
-    /// use snick_ir::GraphBuilder;
-    /// use snick_tensor::Tensor;
+    /// use snick::GraphBuilder;
+    /// use snick::Tensor;
     ///
     /// let b = GraphBuilder::new("g");
     /// let halves = b.constant(Tensor::from_vec(&[3], vec![0.5f32; 3])?)?;
     /// assert_eq!(b.splat_value(halves), Some(0.5));
     /// assert_eq!(b.splat_value(b.ints(&[1, 2])?), None);
-    /// # Ok::<(), snick_ir::OpError>(())
+    /// # Ok::<(), snick::OpError>(())
     /// ```
     pub fn splat_value(&self, value: Value) -> Option<f64> {
         let tensor = self.constant_value(value)?;

@@ -28,13 +28,13 @@ impl Graph {
     /// this order differs little from a listing of the other version.
     ///
     /// ```
-    /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+    /// use snick::rewrite::{self, DriverOptions, RewriteResult, Rule};
     ///
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
     /// #             %a = ReLU-1(%x)\n  %b = Exp-1(%x)\n  %y = Result-1(%a)\n  %z = Result-1(%b)\n}\n";
-    /// let before = snick_ir::text::parse(text, None)?;
+    /// let before = snick::text::parse(text, None)?;
     /// let mut graph = before.clone();
-    /// snick_ir::infer(&mut graph);
+    /// snick::infer(&mut graph);
     /// let rule = Rule::new("as-maximum", |patch| patch.maximum(patch.input(0)?, 0).map(RewriteResult::one));
     /// rewrite::apply(&mut graph, &[rule.roots(["ReLU"])], DriverOptions::default());
     /// let names = |order: Vec<_>| order.into_iter().map(|id| graph.node(id).name()).collect::<Vec<_>>();

@@ -24,7 +24,7 @@ impl Graph {
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
     /// #             %axis = Const-1 i64[] <1>\n  \
     /// #             %halves = Split-1(%x, %axis) {num_splits: 2} : (_ \"left\", _ \"right\")\n}\n";
-    /// let graph = snick_ir::text::parse(text, None)?;
+    /// let graph = snick::text::parse(text, None)?;
     /// let right = graph.find_value("halves:1");
     /// assert_eq!(right.map(|value| value.port), Some(1));
     /// assert_eq!(graph.find_value("right"), right);

@@ -180,7 +180,7 @@ macro_rules! ops {
             /// Maximum and Minimum may return either of two zeros with different signs.
             ///
             /// ```
-            /// use snick_ir::{Op, ops};
+            /// use snick::{Op, ops};
             ///
             /// assert!(Op::from(ops::Add::default()).is_commutative());
             /// assert!(!Op::from(ops::Subtract::default()).is_commutative());

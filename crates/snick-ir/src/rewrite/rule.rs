@@ -162,7 +162,7 @@ impl Rule {
     /// need not check the type of [`Patch::node`] if it handles all of them alike.
     ///
     /// ```
-    /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+    /// use snick::rewrite::{self, DriverOptions, RewriteResult, Rule};
     ///
     /// let drop_zero = Rule::new("drop-zero", |patch| match patch.splat_value(patch.input(1)?) {
     ///     Some(0.0) => Ok(RewriteResult::one(patch.input(0)?)),
@@ -172,11 +172,11 @@ impl Rule {
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
     /// #             %zero = Const-1 f32[] <0>\n  %a = Subtract-1(%x, %zero)\n  %b = Add-1(%a, %zero)\n  \
     /// #             %c = Multiply-1(%b, %zero)\n  %y = Result-1(%c)\n}\n";
-    /// let mut graph = snick_ir::text::parse(text, None)?;
-    /// snick_ir::infer(&mut graph);
+    /// let mut graph = snick::text::parse(text, None)?;
+    /// snick::infer(&mut graph);
     /// let trace = rewrite::apply(&mut graph, &[drop_zero], DriverOptions::default());
     /// assert_eq!((trace.work[0].tried, trace.work[0].applied), (2, 2));
-    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// # Ok::<(), snick::text::ParseError>(())
     /// ```
     #[must_use]
     pub fn roots<N: Into<Cow<'static, str>>>(mut self, types: impl IntoIterator<Item = N>) -> Self {

@@ -87,12 +87,12 @@ pub fn print(graph: &Graph, options: PrintOptions) -> String {
 /// Prints a graph and its bodies in the order of another version of them; see [`Graph::order_like`].
 ///
 /// ```
-/// use snick_ir::text::{PrintOptions, parse, print_like};
+/// use snick::text::{PrintOptions, parse, print_like};
 ///
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n}\n";
 /// let graph = parse(text, None)?;
 /// assert_eq!(print_like(&graph, &graph, PrintOptions::new().types(false)), text);
-/// # Ok::<(), snick_ir::text::ParseError>(())
+/// # Ok::<(), snick::text::ParseError>(())
 /// ```
 pub fn print_like(graph: &Graph, other: &Graph, options: PrintOptions) -> String {
     let mut printer = Printer { out: String::from("snick 1\n"), options, packed: WeightsFile::new() };
