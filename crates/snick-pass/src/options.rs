@@ -257,7 +257,7 @@ mod tests {
         });
         let mut graph = graph(layers);
         let options = RewriteOptions::new().check(true).rules([relu_once.roots(["ReLU"])]);
-        let report = model.canonicalise_with(&options);
+        let report = canonicalise(&mut graph, &options);
         assert!(report.is_ok(), "{:?}", report.check_failures);
         assert_eq!((report.slice_after, graph.len()), (1, 4), "{:?}", report.applied);
         assert_eq!((report.missed.len(), &*report.missed[0].rule), (1, "relu-once"));
@@ -275,7 +275,7 @@ mod tests {
             %y = Result-1(%b)";
         let mut graph = graph(layers);
         let rule = Rule::new("drop-mine", |patch| Ok(RewriteResult::one(patch.input(0)?))).roots(["Mine"]);
-        let report = model.canonicalise_with(&RewriteOptions::new().rules([rule]));
+        let report = canonicalise(&mut graph, &RewriteOptions::new().rules([rule]));
         assert_eq!((report.errors.len(), report.slice_after, graph.len()), (0, 1, 3));
         let result = graph.results().next().unwrap();
         assert_eq!(graph.node(result).outs()[0].fact.shape.as_static().as_deref(), Some(&[3][..]));

@@ -102,7 +102,7 @@ impl Shape {
     ///
     /// ```
     /// # use std::collections::HashMap;
-    /// # use snick_shape::{Origin, Shape, ShapeSpec, Symbols};
+    /// # use snick::{Origin, Shape, ShapeSpec, Symbols};
     /// let mut symbols = Symbols::default();
     /// let shape = "N,2*N,3".parse::<ShapeSpec>()?.instantiate(&mut symbols, Origin::default())?;
     /// let sizes = HashMap::from([("N", 4)]);

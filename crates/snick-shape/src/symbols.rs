@@ -291,7 +291,7 @@ impl Symbols {
     /// symbol belongs to another table.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// # let mut symbols = Symbols::default();
     /// let size = symbols.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap();
     /// symbols.set_origin(size, Origin { node: 7, port: 0, axis: 0 });

@@ -66,7 +66,7 @@ fn solve(symbols: &Symbols, expr: &SymExpr, value: i64, known: &dyn Fn(SymbolId)
 /// The reason why [`Symbols::solve_interval`] returns no interval.
 ///
 /// ```
-/// # use snick_shape::{Interval, Origin, SolveError, Symbols};
+/// # use snick::{Interval, Origin, SolveError, Symbols};
 /// let mut symbols = Symbols::default();
 /// let h = symbols.named("H", Interval::new(1, 512).unwrap(), Origin::default())?;
 /// let even = symbols.parse("2*H")?;

@@ -254,7 +254,7 @@ impl Symbols {
     /// expression that the search cannot narrow down, the interval may be larger.
     ///
     /// ```
-    /// # use snick_shape::{Interval, Origin, Symbols};
+    /// # use snick::{Interval, Origin, Symbols};
     /// let mut symbols = Symbols::default();
     /// let h = symbols.named("H", Interval::new(1, 512).unwrap(), Origin::default())?;
     /// let rows = symbols.parse("(H+1)/4")?;
