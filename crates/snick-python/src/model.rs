@@ -299,6 +299,8 @@ impl Model {
 
     /// The part of the model between two lists of values.
     fn extract(&self, py: Python<'_>, inputs: Vec<String>, outputs: Vec<String>) -> PyResult<Self> {
+        let [inputs, outputs] =
+            [&inputs, &outputs].map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
         let part = self.inferred(py, Stage::Edit, |state| state.model.extract(&inputs, &outputs))?;
         let mut part = State::new(part);
         part.is_as_read = false;

@@ -40,12 +40,12 @@ impl Model {
     /// # Errors
     /// [`Error::NoOutput`] for a name that no value has, and for a value in `from` that no output depends on;
     /// both with a suggestion. [`Error::Invalid`] if a layer of the part does not infer.
-    pub fn extract<F: AsRef<str>, T: AsRef<str>>(&self, from: &[F], to: &[T]) -> Result<Self, Error> {
+    pub fn extract(&self, from: &[&str], to: &[&str]) -> Result<Self, Error> {
         let graph = self.graph();
-        let cuts = named_values(graph, from.iter().map(AsRef::as_ref))?;
+        let cuts = named_values(graph, from.iter().copied())?;
         let outputs = match to {
             [] => named_values(graph, graph.results().map(|id| graph.node(id).name()))?,
-            _ => named_values(graph, to.iter().map(AsRef::as_ref))?,
+            _ => named_values(graph, to.iter().copied())?,
         };
         let roots: Vec<Value> = outputs.iter().map(|&(_, value)| value).collect();
         let values: HashSet<Value> = cuts.iter().map(|&(_, value)| value).collect();
