@@ -29,20 +29,10 @@ impl Editor {
     ) -> Result<(), Error> {
         let value = value.into();
         let edit = format!("set `{}` of `{}`", Escaped(attr), Escaped(layer));
-        let names = self.attempt(edit, |graph| {
+        self.attempt(edit, |graph| {
             let id = find_layer(graph, layer)?;
-            let names: Vec<Vec<String>> =
-                graph.node(id).outs().iter().map(|out| out.names().to_vec()).collect();
-            set_attr(graph, id, attr, value)?;
-            Ok((id, names))
-        });
-        // A layer may have fewer outputs now, and the remaining ones keep their names.
-        let (id, names) = names?;
-        let graph = self.model.graph_mut();
-        for (port, names) in (0..).zip(names) {
-            graph.set_tensor_names(Value { node: id, port }, names);
-        }
-        Ok(())
+            set_attr(graph, id, attr, value).map_err(|error| graph.located(id, error).into())
+        })
     }
 
     /// Replaces the value of a constant. Another shape or element type is allowed if the model still infers.
@@ -73,9 +63,16 @@ impl Editor {
     }
 }
 
-fn set_attr(graph: &mut Graph, id: NodeId, attr: &str, value: AttrValue<'static>) -> Result<(), Error> {
-    let op = graph.node(id).op_with(attr, value).map_err(|error| graph.located(id, error))?;
+fn set_attr(graph: &mut Graph, id: NodeId, attr: &str, value: AttrValue<'static>) -> Result<(), OpError> {
+    let names: Vec<Vec<String>> = graph.node(id).outs().iter().map(|out| out.names().to_vec()).collect();
+    let op = graph.node(id).op_with(attr, value)?;
     graph.set_op(id, op);
+    // The layer may have another number of outputs now. Those that it still has keep their names. An error is
+    // found again when the model is inferred.
+    let _ = graph.infer_node(id);
+    for (port, names) in (0..).zip(names) {
+        graph.set_tensor_names(Value { node: id, port }, names);
+    }
     Ok(())
 }
 

@@ -31,8 +31,8 @@ pub struct Editor {
     model: Model,
     /// The errors that the model had before the first edit: layers and codes.
     known_errors: Vec<(String, Code)>,
-    /// Whether to infer the model after each edit.
-    checks: bool,
+    /// Whether the edits belong to a group, after which the model is inferred.
+    is_grouped: bool,
 }
 
 impl Model {
@@ -94,7 +94,7 @@ impl Model {
     pub fn editor(&self) -> Editor {
         let mut model = self.clone();
         let errors = snick_ir::infer(model.graph_mut());
-        Editor { model, known_errors: errors.iter().map(kind).collect(), checks: true }
+        Editor { model, known_errors: errors.iter().map(kind).collect(), is_grouped: false }
     }
 }
 
@@ -133,9 +133,9 @@ impl Editor {
     /// # Errors
     /// The error of the closure; [`Error::Edit`] if the model does not infer.
     pub fn together<T>(&mut self, edits: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        let mut group = Self { checks: false, ..self.clone() };
+        let mut group = Self { is_grouped: true, ..self.clone() };
         let value = edits(&mut group)?;
-        if self.checks {
+        if !self.is_grouped {
             self.check(&mut group.model).map_err(|error| failed("apply the edits", error))?;
         }
         self.model = group.model;
@@ -150,7 +150,7 @@ impl Editor {
     ) -> Result<T, Error> {
         let mut changed = self.model.clone();
         let value = change(changed.graph_mut()).map_err(|error| failed(&edit, error))?;
-        if self.checks {
+        if !self.is_grouped {
             self.check(&mut changed).map_err(|error| failed(&edit, error))?;
         }
         self.model = changed;

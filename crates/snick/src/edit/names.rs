@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op, OpError, Value, did_you_mean};
 
-use super::Editor;
+use super::{Editor, failed};
 use crate::Error;
 
 impl Editor {
@@ -17,12 +17,12 @@ impl Editor {
     /// [`Error::Edit`] if nothing has the name `old`, if `new` is empty, or if `new` is already the name of
     /// another layer or tensor.
     pub fn rename(&mut self, old: &str, new: &str) -> Result<(), Error> {
-        let edit = format!("rename `{}` to `{}`", Escaped(old), Escaped(new));
-        let checks = std::mem::replace(&mut self.checks, false); // names do not affect inference
-        let renamed = self.attempt(edit, |graph| rename(graph, old, new));
-        self.checks = checks;
-        renamed?;
-        self.model.rename_optional_input(old, new);
+        let mut changed = self.model.clone();
+        rename(changed.graph_mut(), old, new)
+            .map_err(|error| failed(format!("rename `{}` to `{}`", Escaped(old), Escaped(new)), error))?;
+        changed.rename_optional_input(old, new);
+        // Names do not affect inference.
+        self.model = changed;
         Ok(())
     }
 }

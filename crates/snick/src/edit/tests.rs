@@ -97,6 +97,10 @@ fn a_layer_may_lose_outputs_that_nothing_reads() {
     let halves = model.graph().node(model.graph().find("halves").unwrap());
     assert_eq!((halves.outs().len(), outputs(&model)), (1, vec![vec!["y", "left"]]));
     assert_eq!(shape(&model, "y"), "[N,2]");
+    // Outputs that nothing reads keep their names.
+    let mut model = crate::parse(&TEXT.replace("  %z = Result-1(%halves:1)\n", "")).unwrap();
+    model.edit(|e| e.together(|e| e.set_attr("halves", "num_splits", 2))).unwrap();
+    assert_eq!(shape(&model, "right"), "[N,1]");
 }
 
 #[test]

@@ -44,15 +44,15 @@ impl Needed {
 struct Search<'g> {
     graph: &'g Graph,
     cuts: &'g HashSet<Value>,
-    /// Whether to end at the cuts.
-    ends: bool,
+    /// Whether the search ends at the cuts.
+    is_cut_off: bool,
     needed: Needed,
     /// The layers that assign each variable, until a layer that reads the variable is found.
     assigns: HashMap<&'g str, Vec<NodeId>>,
 }
 
 impl<'g> Search<'g> {
-    fn new(graph: &'g Graph, cuts: &'g HashSet<Value>, ends: bool) -> Self {
+    fn new(graph: &'g Graph, cuts: &'g HashSet<Value>, is_cut_off: bool) -> Self {
         let needed = Needed { layers: vec![false; graph.bound()], cuts: HashSet::new() };
         let mut assigns: HashMap<&str, Vec<NodeId>> = HashMap::new();
         for id in graph.ids() {
@@ -60,7 +60,7 @@ impl<'g> Search<'g> {
                 assigns.entry(&assign.variable_id).or_default().push(id);
             }
         }
-        Self { graph, cuts, ends, needed, assigns }
+        Self { graph, cuts, is_cut_off, needed, assigns }
     }
 
     fn from(mut self, roots: &[Value]) -> Needed {
@@ -68,7 +68,7 @@ impl<'g> Search<'g> {
         while let Some(value) = todo.pop() {
             if self.cuts.contains(&value) {
                 self.needed.cuts.insert(value);
-                if self.ends {
+                if self.is_cut_off {
                     continue;
                 }
             }
