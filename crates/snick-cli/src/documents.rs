@@ -76,9 +76,9 @@ pub fn cost(model: &Model) -> Result<Document, Error> {
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// The output of `snick diff A B` for two inferred models. If arrays are given, by the names of inputs of the
-/// first model, the output is that of `snick diff A B --run`: both models run on these inputs, and the first
-/// layer whose values differ is found. Inputs without an array are random.
+/// The output of `snick diff A B` for two inferred models. With arrays, the output of `snick diff A B --run`:
+/// both models run on these inputs, and the first layer whose values differ is found. Arrays are given by the
+/// names of inputs of the first model; other inputs are random.
 ///
 /// ```
 /// let text = |op: &str| format!("snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N\"}}\n  \

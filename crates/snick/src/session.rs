@@ -54,8 +54,8 @@ impl RunOptions {
     }
 
     /// Also returns these inner values, under the given names, after the outputs of the model. Values are
-    /// given as `LAYER`, `LAYER:PORT` (ports count from 0), or by tensor name. The session plans anew when
-    /// these names change, because it normally fuses layers whose values nobody sees.
+    /// given as `LAYER`, `LAYER:PORT` (ports count from 0), or by tensor name. The session makes a new plan when
+    /// these names change, because it fuses layers unless their values are requested.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \

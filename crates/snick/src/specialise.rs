@@ -109,7 +109,7 @@ fn declared(graph: &Graph) -> Symbols {
     symbols
 }
 
-/// A dim with the sizes in place of symbols; `None` if it has none of them.
+/// A dim with the sizes in place of symbols; `None` if it contains no such symbol.
 fn bound(
     dim: &DimSpec,
     label: Option<&str>,

@@ -1,6 +1,6 @@
 //! snick shares half-precision floats with burn, candle and ort: tensors of `f16` cross the boundary.
 #![cfg(test)]
-// burn still releases this backend, the one that is based on ndarray.
+// burn still releases this backend, which is based on ndarray.
 #![allow(deprecated)]
 
 use burn_backend::TensorData;

@@ -34,7 +34,7 @@ pub struct Options {
 
 /// The kinds of edits.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Kind {
+enum EditKind {
     Rename,
     Set,
     Constant,
@@ -43,7 +43,7 @@ enum Kind {
     Type,
 }
 
-impl Kind {
+impl EditKind {
     const ALL: [Self; 6] = [Self::Rename, Self::Set, Self::Constant, Self::Remove, Self::Outputs, Self::Type];
 
     fn option(self) -> &'static str {
@@ -81,11 +81,11 @@ impl Kind {
 }
 
 /// Edits in the order of the command line.
-struct Edits(Vec<(Kind, String)>);
+struct Edits(Vec<(EditKind, String)>);
 
 impl Args for Edits {
     fn augment_args(command: Command) -> Command {
-        let option = |kind: Kind| {
+        let option = |kind: EditKind| {
             Arg::new(kind.option())
                 .long(kind.option())
                 .value_name(kind.value())
@@ -93,7 +93,7 @@ impl Args for Edits {
                 .action(ArgAction::Append)
                 .help_heading("Edits, applied in the given order")
         };
-        command.args(Kind::ALL.map(option))
+        command.args(EditKind::ALL.map(option))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -103,8 +103,8 @@ impl Args for Edits {
 
 impl FromArgMatches for Edits {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut edits: Vec<(usize, Kind, String)> = Vec::new();
-        for kind in Kind::ALL {
+        let mut edits: Vec<(usize, EditKind, String)> = Vec::new();
+        for kind in EditKind::ALL {
             let indices = matches.indices_of(kind.option()).into_iter().flatten();
             let values = matches.get_many::<String>(kind.option()).into_iter().flatten();
             edits.extend(indices.zip(values).map(|(index, value)| (index, kind, value.clone())));
@@ -122,7 +122,7 @@ impl FromArgMatches for Edits {
 /// Reads, edits, writes.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let model = model::load(&options.model, console)?;
-    let arrays = options.edits.0.iter().filter(|(kind, _)| *kind == Kind::Constant);
+    let arrays = options.edits.0.iter().filter(|(kind, _)| *kind == EditKind::Constant);
     let arrays = arrays.filter_map(|(_, value)| value.rsplit_once('=')).map(|(_, file)| Path::new(file));
     let read: Vec<&Path> = model.files().iter().map(PathBuf::as_path).chain(arrays).collect();
     options.target.check(read, &options.output)?;
@@ -145,20 +145,20 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
-fn apply(editor: &mut Editor, kind: Kind, value: &str, console: &Console) -> Result<(), Failure> {
+fn apply(editor: &mut Editor, kind: EditKind, value: &str, console: &Console) -> Result<(), Failure> {
     let has_value = |name: &str| editor.graph().find_value(name).is_some();
     let edited = match kind {
-        Kind::Rename => {
+        EditKind::Rename => {
             let (old, new) = split(value, kind, has_value)?;
             editor.rename(old, new)
         }
-        Kind::Set => {
+        EditKind::Set => {
             let (attr, text) =
                 split(value, kind, |name| name.rsplit_once('.').is_some_and(|(layer, _)| has_value(layer)))?;
             let Some((layer, attr)) = attr.rsplit_once('.') else { return Err(malformed(kind)) };
             editor.set_attr(layer, attr, text.to_string())
         }
-        Kind::Constant => {
+        EditKind::Constant => {
             let (layer, file) = split(value, kind, has_value)?;
             let array = npz::read_npy(Path::new(file), console.memory(), |_| Ok::<(), Failure>(()))?;
             let element_type = match editor.graph().find(layer).map(|id| editor.graph().node(id).op()) {
@@ -168,13 +168,13 @@ fn apply(editor: &mut Editor, kind: Kind, value: &str, console: &Console) -> Res
             let array = npz::fit(array.clone(), element_type, None).unwrap_or(array);
             editor.replace_constant(layer, &array)
         }
-        Kind::Remove => editor.remove(value),
-        Kind::Outputs => {
+        EditKind::Remove => editor.remove(value),
+        EditKind::Outputs => {
             let outputs: Vec<String> =
                 split_names(value, has_value).into_iter().map(str::to_string).collect();
             editor.set_outputs(&outputs)
         }
-        Kind::Type => {
+        EditKind::Type => {
             let (input, name) = split(value, kind, has_value)?;
             let element_type: ElementType = name.parse().map_err(Failure::usage)?;
             editor.set_input_type(input, element_type)
@@ -188,11 +188,11 @@ fn apply(editor: &mut Editor, kind: Kind, value: &str, console: &Console) -> Res
 }
 
 /// Splits `LEFT=RIGHT` where the left side is known, or at the first `=` if it never is.
-fn split(value: &str, kind: Kind, is_known: impl Fn(&str) -> bool) -> Result<(&str, &str), Failure> {
+fn split(value: &str, kind: EditKind, is_known: impl Fn(&str) -> bool) -> Result<(&str, &str), Failure> {
     let splits = || value.match_indices('=').map(|(at, _)| (&value[..at], &value[at + 1..]));
     splits().find(|(left, _)| is_known(left)).or_else(|| splits().next()).ok_or_else(|| malformed(kind))
 }
 
-fn malformed(kind: Kind) -> Failure {
+fn malformed(kind: EditKind) -> Failure {
     Failure::usage(format!("expected {}", kind.value()))
 }

@@ -116,7 +116,7 @@ impl Graph {
     pub fn set_results(&mut self, results: Vec<(Node, Value)>) {
         let old: HashSet<NodeId> = self.results().collect();
         self.remove_all(&old);
-        // Free ids are reused in any order, but the order of the Results is that of their ids.
+        // Free ids are reused in any order, and Results are listed by id.
         let mut ids: Vec<NodeId> = results.iter().map(|(node, _)| self.add(node.clone())).collect();
         ids.sort_unstable();
         for (id, (node, value)) in ids.into_iter().zip(results) {

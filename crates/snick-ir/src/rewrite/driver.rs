@@ -121,7 +121,7 @@ impl<'g, 'c> Driver<'g, 'c> {
         let mut next = 0;
         while let Some(outcome) = self.try_rules(id, next, &mut begun)? {
             next = outcome.rule + 1;
-            if self.settle(id, outcome, &mut begun).is_break() {
+            if self.finish_visit(id, outcome, &mut begun).is_break() {
                 return self.announce();
             }
         }
@@ -174,7 +174,7 @@ impl<'g, 'c> Driver<'g, 'c> {
     }
 
     /// Commits or rejects the result of a rule. Returns `Break` if the node was replaced.
-    fn settle(&mut self, id: NodeId, outcome: Outcome, begun: &mut Option<Instant>) -> ControlFlow<()> {
+    fn finish_visit(&mut self, id: NodeId, outcome: Outcome, begun: &mut Option<Instant>) -> ControlFlow<()> {
         let Outcome { rule: number, result, new } = outcome;
         let rule = &self.rules[number];
         let node = self.graph.node(id);

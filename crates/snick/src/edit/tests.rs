@@ -150,7 +150,7 @@ fn an_inserted_layer_is_read_in_place_of_its_input() {
         })
         .unwrap();
     assert_eq!([&*clamp, &*again, &*named], ["product/Clamp", "product/Clamp_1", "bounded"]);
-    // The tensor names of an output stay those of the output.
+    // The outputs keep their tensor names.
     assert_eq!(outputs(&model), [vec!["y", "left"], vec!["z", "right"]]);
     let product = model.graph().find_tensor("hidden").unwrap();
     assert_eq!(model.graph().node(product.node).name(), "product");

@@ -55,7 +55,7 @@ impl Model {
         }
         let needed = Needed::up_to(graph, &roots, &values);
         let inputs = inputs(graph, &cuts, &needed);
-        let mut part = Part::new(graph);
+        let mut part = PartBuilder::new(graph);
         for (name, value, parameter) in inputs {
             part.add_input(name, value, parameter, &needed);
         }
@@ -103,7 +103,7 @@ fn inputs<'a>(
     let kept = kept.filter(|&(_, value)| needed.has(value.node));
     let inputs: Vec<(&str, Value)> = cuts.iter().copied().chain(kept).collect();
     let values: Vec<Value> = inputs.iter().map(|&(_, value)| value).collect();
-    let mut before = Part::new(graph);
+    let mut before = PartBuilder::new(graph);
     before.add_layers(&Needed::by(graph, &values));
     // An error there leaves a value unknown, which is sound.
     snick_ir::infer(&mut before.graph);
@@ -116,7 +116,7 @@ fn inputs<'a>(
 }
 
 /// A part under construction.
-struct Part<'g> {
+struct PartBuilder<'g> {
     whole: &'g Graph,
     graph: Graph,
     /// The values of the whole graph that are inputs of the part.
@@ -125,7 +125,7 @@ struct Part<'g> {
     layers: Vec<Option<NodeId>>,
 }
 
-impl<'g> Part<'g> {
+impl<'g> PartBuilder<'g> {
     fn new(whole: &'g Graph) -> Self {
         let mut graph = Graph::new(whole.name.clone());
         (graph.source, graph.ir_version, graph.info) =
