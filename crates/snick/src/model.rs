@@ -103,14 +103,16 @@ impl Model {
         &self.optional_inputs
     }
 
-    /// A model with a part of this model's graph.
+    /// A model with a part of this model's graph, and with what was read about its layers.
     pub(crate) fn with_graph(&self, graph: Graph) -> Self {
-        let layers: HashSet<&str> = graph.ids().map(|id| graph.node(id).name()).collect();
-        let has = |name: &str| layers.contains(name);
-        let errors = self.errors.iter().filter(|error| has(&error.layer)).cloned().collect();
-        let optional_inputs = self.optional_inputs.iter().filter(|name| has(name)).cloned().collect();
-        drop(layers);
-        Self { graph: graph.into(), errors, optional_inputs, ..self.clone() }
+        let mut part = Self { graph: graph.into(), ..self.clone() };
+        if !part.errors.is_empty() || !part.optional_inputs.is_empty() {
+            let graph = part.graph.clone();
+            let layers: HashSet<&str> = graph.ids().map(|id| graph.node(id).name()).collect();
+            part.errors.retain(|error| layers.contains(error.layer.as_str()));
+            part.optional_inputs.retain(|name| layers.contains(name.as_str()));
+        }
+        part
     }
 
     /// Renames an input that has a default value.

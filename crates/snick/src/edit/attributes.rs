@@ -82,9 +82,10 @@ fn set_input_type(graph: &mut Graph, id: NodeId, element_type: ElementType) -> R
     if old == element_type {
         return Ok(());
     }
-    if old == ElementType::Dynamic {
-        let error = OpError::element_type("the input", old, "a known type, to which the input is converted");
-        return Err(graph.located(id, error).into());
+    for (what, known) in [("the input", old), ("the new input", element_type)] {
+        if known == ElementType::Dynamic {
+            return Err(graph.located(id, OpError::element_type(what, known, "a known type")).into());
+        }
     }
     let shape = parameter.shape.clone();
     let convert = Op::from(Convert { destination_type: old });

@@ -12,11 +12,14 @@ impl Editor {
     /// inputs and layers that assign variables.
     ///
     /// # Errors
-    /// [`Error::Edit`] if there is no such value.
+    /// [`Error::Edit`] if there is no such value, or if no output is given.
     pub fn set_outputs<N: AsRef<str>>(&mut self, outputs: &[N]) -> Result<(), Error> {
         let names: Vec<&str> = outputs.iter().map(AsRef::as_ref).collect();
         self.attempt(format!("set the outputs to {}", names.join(", ")), |graph| {
             let mut values: Vec<(&str, Value)> = Vec::new();
+            if names.is_empty() {
+                return Err(Error::NoOutput { message: "a model has at least one output".into() });
+            }
             for name in names {
                 let value = find_value(graph, name)?;
                 if values.iter().all(|(_, known)| *known != value) {

@@ -179,6 +179,7 @@ fn outputs_are_chosen_in_order() {
     model.edit(|e| e.set_outputs(&["hidden"])).unwrap();
     assert_eq!((inputs(&model), model.graph().find("relu")), (vec!["x", "unused"], None));
     assert!(model.edit(|e| e.set_outputs(&["hiden"])).is_err());
+    assert!(model.edit(|e| e.set_outputs::<&str>(&[])).is_err());
 }
 
 #[test]
@@ -194,6 +195,7 @@ fn an_input_of_another_type_is_converted() {
         (ElementType::F16, ["x".to_string()].as_slice())
     );
     assert!(model.edit(|e| e.set_input_type("relu", ElementType::F16)).is_err());
+    assert!(model.edit(|e| e.set_input_type("x", ElementType::Dynamic)).is_err());
 }
 
 #[test]
