@@ -6,7 +6,7 @@ use snick_ir::text::Escaped;
 use snick_ir::{Graph, Node, NodeId, Op, OpError, OpTraits, Value};
 
 use super::names::taken;
-use super::{Editor, find_layer, find_value, unique_layer_name};
+use super::{Editor, LayerNames, find_layer, find_value};
 use crate::Error;
 
 impl Editor {
@@ -112,7 +112,10 @@ pub(super) fn insert_after(
             Some(other) => return Err(graph.located(value.node, taken(graph, name, other)).into()),
             None => name.to_string(),
         },
-        None => unique_layer_name(graph, &format!("{}/{}", graph.node(value.node).name(), op.type_name())),
+        None => {
+            let wanted = format!("{}/{}", graph.node(value.node).name(), op.type_name());
+            LayerNames::of(graph, graph.ids()).unique(&wanted)
+        }
     };
     let readers = graph.uses(value);
     let is_output = readers.iter().any(|&(reader, _)| matches!(graph.node(reader).op(), Op::Result(_)));

@@ -13,10 +13,10 @@ use snick_ir::{Code, Diagnostic, Graph, Located};
 
 use crate::{Error, Model};
 
-pub(crate) use self::names::{find_layer, find_value, unique_layer_name};
+pub(crate) use self::names::{LayerNames, find_layer, find_value, find_values};
 #[cfg(feature = "run")]
 pub(crate) use self::outputs::add_outputs;
-pub(crate) use self::outputs::{name_value, result_of};
+pub(crate) use self::outputs::{name_values, result_of};
 
 /// Edits a copy of a model: see [`Model::edit`] and [`Model::editor`].
 ///

@@ -1,6 +1,7 @@
 //! Finds layers and values by name, and renames them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op, OpError, Value, did_you_mean};
@@ -71,11 +72,29 @@ pub(super) fn taken(graph: &Graph, name: &str, other: NodeId) -> OpError {
 /// # Errors
 /// [`Error::NoOutput`], with a suggestion.
 pub(crate) fn find_value(graph: &Graph, name: &str) -> Result<Value, Error> {
-    let value = graph.find_value(name).ok_or_else(|| no_such_value(graph, name))?;
-    match graph.node(value.node).op() {
-        Op::Result(_) => graph.node(value.node).input(0).ok_or_else(|| no_such_value(graph, name)),
-        _ => Ok(value),
+    returned(graph, graph.find_value(name)).ok_or_else(|| no_such_value(graph, name))
+}
+
+/// [`find_value`] for several names. A value with several of these names is returned once, with the first.
+///
+/// # Errors
+/// Same as [`find_value`].
+pub(crate) fn find_values<'n>(graph: &Graph, names: &[&'n str]) -> Result<Vec<(&'n str, Value)>, Error> {
+    let mut values: Vec<(&str, Value)> = Vec::new();
+    let mut seen = HashSet::new();
+    for (&name, value) in names.iter().zip(graph.find_values(names)) {
+        let value = returned(graph, value).ok_or_else(|| no_such_value(graph, name))?;
+        if seen.insert(value) {
+            values.push((name, value));
+        }
     }
+    Ok(values)
+}
+
+/// The value, or the value that it returns if it belongs to a Result.
+fn returned(graph: &Graph, value: Option<Value>) -> Option<Value> {
+    let node = graph.node(value?.node);
+    if matches!(node.op(), Op::Result(_)) { node.input(0) } else { value }
 }
 
 /// The layer with this name, or the layer that computes the tensor with this name.
@@ -101,10 +120,24 @@ fn no_such_value(graph: &Graph, name: &str) -> Error {
     Error::NoOutput { message: format!("no layer or tensor named `{}`{ports}", Escaped(name)) }
 }
 
-/// A name for a new layer: `wanted`, or `wanted` with a number if it is taken.
-pub(crate) fn unique_layer_name(graph: &Graph, wanted: &str) -> String {
-    let taken: HashSet<&str> = graph.ids().map(|id| graph.node(id).name()).collect();
-    let numbered = (1..).map(|number| format!("{wanted}_{number}"));
-    let mut names = std::iter::once(wanted.to_string()).chain(numbered);
-    names.find(|name| !taken.contains(name.as_str())).unwrap_or_default()
+/// The names of some layers, to choose other names for new layers.
+pub(crate) struct LayerNames(HashSet<Arc<str>>);
+
+impl LayerNames {
+    pub(crate) fn of(graph: &Graph, layers: impl Iterator<Item = NodeId>) -> Self {
+        Self(layers.map(|id| graph.node(id).shared_name()).collect())
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// A name for a new layer: `wanted`, or `wanted` with a number if it is taken.
+    pub(crate) fn unique(&mut self, wanted: &str) -> String {
+        let numbered = (1..).map(|number| format!("{wanted}_{number}"));
+        let mut names = std::iter::once(wanted.to_string()).chain(numbered);
+        let name = names.find(|name| !self.contains(name)).unwrap_or_default();
+        self.0.insert(name.as_str().into());
+        name
+    }
 }

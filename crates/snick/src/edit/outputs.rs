@@ -1,10 +1,12 @@
 //! Chooses the outputs of a model.
 
-use snick_ir::ops::source::result::GraphResult;
-use snick_ir::{Fact, Graph, Node, Op, Output, Value};
+use std::collections::{HashMap, HashSet};
 
-use super::{Editor, find_value, unique_layer_name};
-use crate::{Error, Model, output_names};
+use snick_ir::ops::source::result::GraphResult;
+use snick_ir::{Fact, Graph, Node, NodeId, Op, Output, Value};
+
+use super::{Editor, LayerNames, find_value, find_values};
+use crate::{Error, Model};
 
 impl Editor {
     /// Makes these values the outputs of the model, in this order. Outputs that the model already has keep
@@ -16,20 +18,15 @@ impl Editor {
     pub fn set_outputs<N: AsRef<str>>(&mut self, outputs: &[N]) -> Result<(), Error> {
         let names: Vec<&str> = outputs.iter().map(AsRef::as_ref).collect();
         self.attempt(format!("set the outputs to {}", names.join(", ")), |graph| {
-            let mut values: Vec<(&str, Value)> = Vec::new();
             if names.is_empty() {
                 return Err(Error::NoOutput { message: "a model has at least one output".into() });
             }
-            for name in names {
-                let value = find_value(graph, name)?;
-                if values.iter().all(|(_, known)| *known != value) {
-                    values.push((name, value));
-                }
-            }
-            let results =
-                values.iter().map(|&(name, value)| (result_of(graph, name, value), value)).collect();
+            let values = find_values(graph, &names)?;
+            let mut taken = LayerNames::of(graph, graph.ids());
+            let result = |&(name, value): &(&str, Value)| (result_of(graph, name, value, &mut taken), value);
+            let results = values.iter().map(result).collect();
             graph.set_results(results);
-            values.iter().for_each(|&(name, value)| name_value(graph, name, value));
+            name_values(graph, &values);
             graph.remove_dead_nodes();
             Ok(())
         })
@@ -65,18 +62,23 @@ impl Model {
 pub(crate) fn add_outputs<N: AsRef<str>>(graph: &mut Graph, names: &[N]) -> Result<(), Error> {
     let known = graph.results().filter_map(|id| Some((graph.node(id).to_node(), graph.node(id).input(0)?)));
     let mut results: Vec<(Node, Value)> = known.collect();
-    for name in names.iter().map(AsRef::as_ref) {
-        let value = find_value(graph, name)?;
-        if results.iter().all(|(node, _)| *node.name != *name) {
-            results.push((new_result(graph, name, value), value));
-        }
+    let mut outputs: HashSet<String> = results.iter().map(|(node, _)| node.name.to_string()).collect();
+    let names: Vec<&str> =
+        names.iter().map(AsRef::as_ref).filter(|name| outputs.insert(name.to_string())).collect();
+    for (name, value) in names.iter().zip(graph.find_values(&names)) {
+        // A value may be requested under several names.
+        let value = match value {
+            Some(value) => value,
+            None => find_value(graph, name)?,
+        };
+        results.push((new_result(graph, *name, value), value));
     }
     graph.set_results(results);
     Ok(())
 }
 
 /// A Result for a value: the Result that already returns the value, if there is one.
-pub(crate) fn result_of(graph: &Graph, name: &str, value: Value) -> Node {
+pub(crate) fn result_of(graph: &Graph, name: &str, value: Value, taken: &mut LayerNames) -> Node {
     let uses = graph.uses(value);
     let known = || {
         uses.iter()
@@ -85,7 +87,7 @@ pub(crate) fn result_of(graph: &Graph, name: &str, value: Value) -> Node {
     };
     match known().find(|&id| graph.node(id).name() == name).or_else(|| known().next()) {
         Some(id) => graph.node(id).to_node(),
-        None => new_result(graph, &unique_layer_name(graph, &format!("{name}/sink_port_0")), value),
+        None => new_result(graph, &taken.unique(&format!("{name}/sink_port_0")), value),
     }
 }
 
@@ -97,14 +99,17 @@ fn new_result(graph: &Graph, name: &str, value: Value) -> Node {
     node
 }
 
-/// Makes sure that an output is known by this name, which may be the name of its layer: adds it to the tensor
-/// names of the value, unless it already names the value, its Result, or another tensor.
-pub(crate) fn name_value(graph: &mut Graph, name: &str, value: Value) {
-    let is_known = graph.find_tensor(name).is_some()
-        || graph
-            .results()
-            .any(|id| graph.node(id).input(0) == Some(value) && output_names(graph, id).contains(&name));
-    if !is_known {
-        graph.add_tensor_name(value, name.to_string());
+/// Makes sure that outputs are known by these names, which may be the names of their layers: adds each name to
+/// the tensor names of the value, unless it already names the value, its Result, or another tensor.
+pub(crate) fn name_values(graph: &mut Graph, names: &[(&str, Value)]) {
+    let tensors = graph.ids().flat_map(|id| graph.node(id).outs()).flat_map(|out| out.names());
+    let mut known: HashSet<String> = tensors.cloned().collect();
+    let results = graph.results().filter_map(|id| Some((graph.node(id).input(0)?, id)));
+    let results: HashMap<Value, NodeId> = results.collect();
+    for &(name, value) in names {
+        let is_output = results.get(&value).is_some_and(|&id| graph.node(id).name() == name);
+        if !is_output && known.insert(name.to_string()) {
+            graph.add_tensor_name(value, name.to_string());
+        }
     }
 }

@@ -12,7 +12,7 @@ use snick_tensor::ElementType;
 
 use self::input_shapes::shape_specs;
 use self::needed::Needed;
-use crate::edit::{find_value, name_value, result_of};
+use crate::edit::{LayerNames, find_values, name_values, result_of};
 use crate::{Error, Model};
 
 impl Model {
@@ -42,12 +42,9 @@ impl Model {
     /// both with a suggestion. [`Error::Invalid`] if a layer of the part does not infer.
     pub fn extract(&self, from: &[&str], to: &[&str]) -> Result<Self, Error> {
         let graph = self.graph();
-        let cuts = named_values(graph, from.iter().copied())?;
-        let outputs = match to {
-            [] => named_values(graph, graph.results().map(|id| graph.node(id).name()))?,
-            _ => named_values(graph, to.iter().copied())?,
-        };
-        let roots: Vec<Value> = outputs.iter().map(|&(_, value)| value).collect();
+        let cuts = find_values(graph, from)?;
+        let outputs = outputs(graph, to)?;
+        let roots: Vec<Value> = outputs.iter().map(|output| output.value).collect();
         let values: HashSet<Value> = cuts.iter().map(|&(_, value)| value).collect();
         let whole = Needed::with_cuts(graph, &roots, &values);
         if let Some((name, _)) = cuts.iter().find(|(_, value)| !whole.cuts.contains(value)) {
@@ -56,11 +53,12 @@ impl Model {
         let needed = Needed::up_to(graph, &roots, &values);
         let inputs = inputs(graph, &cuts, &needed);
         let mut part = PartBuilder::new(graph);
+        let mut taken = LayerNames::of(graph, needed.layers(graph));
         for (name, value, parameter) in inputs {
-            part.add_input(name, value, parameter, &needed);
+            part.add_input(name, value, parameter, &mut taken);
         }
         part.add_layers(&needed);
-        part.add_outputs(&outputs);
+        part.add_outputs(outputs);
         let mut model = self.with_graph(part.graph);
         let errors = snick_ir::infer(model.graph_mut());
         match errors.is_empty() {
@@ -70,20 +68,31 @@ impl Model {
     }
 }
 
-/// Finds values by name, each once.
-fn named_values<'n>(
-    graph: &Graph,
-    names: impl Iterator<Item = &'n str>,
-) -> Result<Vec<(&'n str, Value)>, Error> {
-    let mut values: Vec<(&str, Value)> = Vec::new();
-    let mut seen = HashSet::new();
-    for name in names {
-        let value = find_value(graph, name)?;
-        if seen.insert(value) {
-            values.push((name, value));
-        }
+/// An output of a part.
+struct PartOutput<'n> {
+    /// The layer to add for it.
+    result: Node,
+    /// The value of the whole graph.
+    value: Value,
+    /// The name by which the output should be known, unless it already is an output of the model.
+    name: Option<&'n str>,
+}
+
+/// The values of `to`, or the outputs of the model if there are none.
+fn outputs<'n>(graph: &Graph, to: &[&'n str]) -> Result<Vec<PartOutput<'n>>, Error> {
+    if to.is_empty() {
+        let output = |id| {
+            let (result, value) = (graph.node(id).to_node(), graph.node(id).input(0)?);
+            Some(PartOutput { result, value, name: None })
+        };
+        return Ok(graph.results().filter_map(output).collect());
     }
-    Ok(values)
+    let mut taken = LayerNames::of(graph, graph.ids());
+    let output = |(name, value)| {
+        let result = result_of(graph, name, value, &mut taken);
+        PartOutput { result, value, name: Some(name) }
+    };
+    Ok(find_values(graph, to)?.into_iter().map(output).collect())
 }
 
 fn not_needed(graph: &Graph, name: &str, whole: &Needed) -> Error {
@@ -123,6 +132,8 @@ struct PartBuilder<'g> {
     inputs: HashMap<Value, Value>,
     /// The layers of the part, by the index of the layer in the whole graph.
     layers: Vec<Option<NodeId>>,
+    /// Names by which inputs should be known, besides those of their layers.
+    names: Vec<(&'g str, Value)>,
 }
 
 impl<'g> PartBuilder<'g> {
@@ -130,11 +141,11 @@ impl<'g> PartBuilder<'g> {
         let mut graph = Graph::new(whole.name.clone());
         (graph.source, graph.ir_version, graph.info) =
             (whole.source.clone(), whole.ir_version, whole.info.clone());
-        Self { whole, graph, inputs: HashMap::new(), layers: vec![None; whole.bound()] }
+        Self { whole, graph, inputs: HashMap::new(), layers: vec![None; whole.bound()], names: Vec::new() }
     }
 
     /// Adds an input for a value of the whole graph.
-    fn add_input(&mut self, name: &str, value: Value, parameter: Parameter, needed: &Needed) {
+    fn add_input(&mut self, name: &'g str, value: Value, parameter: Parameter, taken: &mut LayerNames) {
         let producer = self.whole.node(value.node);
         let id = match producer.op() {
             Op::Parameter(_) => {
@@ -144,10 +155,11 @@ impl<'g> PartBuilder<'g> {
             }
             _ => {
                 let names = self.whole.output(value).map(|out| out.names().to_vec()).unwrap_or_default();
-                let is_taken =
-                    self.whole.ids().any(|id| needed.has(id) && self.whole.node(id).name() == name);
-                let layer = if is_taken { format!("{name}:{}", value.port) } else { name.to_string() };
-                let mut node = Node::new(layer, Op::from(parameter));
+                let wanted = match taken.contains(name) {
+                    true => format!("{name}:{}", value.port),
+                    false => name.to_string(),
+                };
+                let mut node = Node::new(taken.unique(&wanted), Op::from(parameter));
                 node.outs.push(Output { names, ..Output::unknown() });
                 node.loc = producer.loc();
                 self.graph.add(node)
@@ -156,7 +168,7 @@ impl<'g> PartBuilder<'g> {
         let input = Value { node: id, port: 0 };
         self.inputs.insert(value, input);
         if self.graph.node(id).name() != name {
-            name_value(&mut self.graph, name, input);
+            self.names.push((name, input));
         }
     }
 
@@ -189,12 +201,16 @@ impl<'g> PartBuilder<'g> {
         self.inputs.get(&value).copied().or_else(computed)
     }
 
-    fn add_outputs(&mut self, outputs: &[(&str, Value)]) {
-        let values = outputs.iter().filter_map(|&(name, value)| Some((name, value, self.value(value)?)));
-        let values: Vec<(&str, Value, Value)> = values.collect();
-        let results =
-            values.iter().map(|&(name, old, new)| (result_of(self.whole, name, old), new)).collect();
+    fn add_outputs(&mut self, outputs: Vec<PartOutput<'g>>) {
+        let mut names = std::mem::take(&mut self.names);
+        let mut results: Vec<(Node, Value)> = Vec::new();
+        for PartOutput { result, value, name } in outputs {
+            // Cannot be absent: the values of outputs are needed.
+            let Some(value) = self.value(value) else { continue };
+            names.extend(name.map(|name| (name, value)));
+            results.push((result, value));
+        }
         self.graph.set_results(results);
-        values.iter().for_each(|&(name, _, value)| name_value(&mut self.graph, name, value));
+        name_values(&mut self.graph, &names);
     }
 }
