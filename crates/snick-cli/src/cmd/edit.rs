@@ -171,7 +171,7 @@ fn apply(editor: &mut Editor, kind: EditKind, value: &str, console: &Console) ->
         EditKind::Remove => editor.remove(value),
         EditKind::Outputs => {
             let outputs: Vec<String> =
-                split_names(value, has_value).into_iter().map(str::to_string).collect();
+                split_names(value, editor.graph()).into_iter().map(str::to_string).collect();
             editor.set_outputs(&outputs)
         }
         EditKind::Type => {

@@ -39,9 +39,8 @@ pub struct Options {
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let model = model::load(&options.model, console)?;
     options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
-    let known = |name: &str| model.graph().find_value(name).is_some();
     let [from, to] =
-        [&options.from, &options.to].map(|list| split_names(list.as_deref().unwrap_or(""), known));
+        [&options.from, &options.to].map(|list| split_names(list.as_deref().unwrap_or(""), model.graph()));
     let part = model.extract(&from, &to)?;
     options.target.write(&part, &options.output, console)?;
     if common.format == OutputFormat::Json && !is_stdout(&options.output) {

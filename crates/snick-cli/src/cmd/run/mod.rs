@@ -90,8 +90,7 @@ pub struct Options {
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let given = LazyCell::new(|| options.inputs.names());
     let mut model = model::load_with_optional_inputs(&options.model, console, |name| given.contains(name))?;
-    let known = |name: &str| model.graph().find_value(name).is_some();
-    let layers = options.layers.as_deref().map(|list| split_names(list, known)).unwrap_or_default();
+    let layers = options.layers.as_deref().map(|list| split_names(list, model.graph())).unwrap_or_default();
     let dumps: Vec<PathBuf> = options.dump.iter().map(|name| dump_file(name)).collect();
     for output in options.output.iter().chain(&options.save_state).chain(&dumps) {
         let read =
