@@ -71,7 +71,7 @@ pub(crate) fn add_outputs<N: AsRef<str>>(graph: &mut Graph, names: &[N]) -> Resu
             Some(value) => value,
             None => find_value(graph, name)?,
         };
-        results.push((new_result(graph, *name, value), value));
+        results.push((new_result(graph, name, value), value));
     }
     graph.set_results(results);
     Ok(())
