@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{model, scratch, snick, text};
+use crate::{model, root, scratch, snick, text};
 
 /// Runs a verb that writes `out`, and returns its exit code.
 fn code(args: &[&str], out: &Path) -> Option<i32> {
@@ -125,6 +125,11 @@ fn inner_values_are_returned_under_their_names() {
     let names: Vec<&str> = outputs.iter().map(|output| output["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["scores", "pool:1", "head_conv"]);
     assert_eq!(outputs[1]["element_type"], "i64");
+    // The value of `relu` has the tensor name `features`.
+    let classifier = root().join("docs/examples/classifier.snick").display().to_string();
+    let shown = text(&snick(&["run", &classifier, "--layers", "relu"]).stdout);
+    let names: Vec<&str> = shown.lines().filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    assert_eq!(names, ["scores", "distance", "relu"]);
     let unknown = ["run", &model("focus_cnn"), "--layers", "pool:1,head_con"];
     assert_eq!(snick(&unknown).status.code(), Some(2));
 }
