@@ -36,9 +36,8 @@ fn burn_reads_and_writes_halves() -> Result {
     Ok(())
 }
 
-/// Compiles, but is not run: it would load the ONNX runtime.
-#[allow(dead_code)]
-fn ort_reads_and_writes_halves() -> Result {
+/// Compiles, but is not run, because it would load the ONNX runtime.
+pub fn ort_reads_and_writes_halves() -> Result {
     let tensor = Tensor::from_slice(&halves(), &[2, 3])?;
     let theirs = OrtTensor::<f16>::from_array(([2usize, 3], tensor.as_slice::<f16>()?.to_vec()))?;
     let (dims, values) = theirs.extract_tensor();

@@ -42,16 +42,9 @@ impl TargetOptions {
         SaveOptions::new().feature_level(self.feature_level).slice_as(slice_as)
     }
 
-    /// Writes a model, and reports the files.
+    /// Writes a model with the default options for pictures, and reports the files.
     pub fn write(&self, model: &Model, output: &Path, console: &Console) -> Result<(), Failure> {
-        match Format::to_write(output) {
-            _ if is_stdout(output) => return console.print(&model.to_text()),
-            Some(Format::Svg | Format::Dot) => {
-                console.wrote(&[model.write_picture(output, &PictureOptions::new())?]);
-            }
-            _ => console.wrote(&model.write(output, self.save())?),
-        }
-        Ok(())
+        write(model, output, self.save(), &PictureOptions::new(), console)
     }
 
     /// Refuses to write `target` over one of `inputs`; see [`OverwriteOptions::check`].
@@ -70,6 +63,22 @@ pub fn output_help() -> String {
     format!(
         "File to write; the extension selects the format: {formats}. - writes text form to standard output"
     )
+}
+
+/// Writes a model in the format of the output, and reports the files.
+pub fn write(
+    model: &Model,
+    output: &Path,
+    save: SaveOptions,
+    picture: &PictureOptions,
+    console: &Console,
+) -> Result<(), Failure> {
+    match Format::to_write(output) {
+        _ if is_stdout(output) => return console.print(&model.to_text()),
+        Some(Format::Svg | Format::Dot) => console.wrote(&[model.write_picture(output, picture)?]),
+        _ => console.wrote(&model.write(output, save)?),
+    }
+    Ok(())
 }
 
 /// Whether an output is text form on standard output.

@@ -12,7 +12,7 @@ use crate::cli::inner_values::layer_names;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::stablehlo::StableHloArgs;
 use crate::cli::target::{TargetOptions, is_stdout};
-use crate::cli::{help, json, model};
+use crate::cli::{help, json, model, target};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -96,10 +96,7 @@ impl Picture {
 }
 
 fn output_help() -> String {
-    let formats = Format::described(Format::can_write);
-    format!(
-        "File to write; the extension selects the format: {formats}. With --to, a folder. - writes text form to standard output"
-    )
+    format!("{}; with --to, a folder", target::output_help())
 }
 
 /// A model that is ready to be written.
@@ -175,16 +172,7 @@ fn write(
         console.wrote(&files);
         return Ok(());
     }
-    match Format::to_write(&options.output) {
-        _ if is_stdout(&options.output) => return console.print(&model.to_text()),
-        Some(Format::Svg | Format::Dot) => {
-            let failed = errors.iter().map(|error| error.layer.clone()).collect();
-            console.wrote(&[model.write_picture(&options.output, &options.picture.options(failed))?]);
-        }
-        _ => {
-            let save = options.target.save().precision(options.stablehlo.precision());
-            console.wrote(&model.write(&options.output, save)?);
-        }
-    }
-    Ok(())
+    let failed = errors.iter().map(|error| error.layer.clone()).collect();
+    let save = options.target.save().precision(options.stablehlo.precision());
+    target::write(model, &options.output, save, &options.picture.options(failed), console)
 }

@@ -152,6 +152,6 @@ fn redirect(graph: &mut Graph, from: Value, to: Value) {
 
 /// Removes a layer if it has no readers, and then the layers that only it needed, but no inputs of the model
 /// and no layers with effects.
-pub(super) fn remove_unneeded(graph: &mut Graph, id: NodeId) {
+fn remove_unneeded(graph: &mut Graph, id: NodeId) {
     graph.remove_unread(id, |op| !op.has(OpTraits::ROOT));
 }

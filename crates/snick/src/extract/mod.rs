@@ -132,7 +132,7 @@ struct PartBuilder<'g> {
     inputs: HashMap<Value, Value>,
     /// The layers of the part, by the index of the layer in the whole graph.
     layers: Vec<Option<NodeId>>,
-    /// Names by which inputs should be known, besides those of their layers.
+    /// Additional names of inputs.
     names: Vec<(&'g str, Value)>,
 }
 
