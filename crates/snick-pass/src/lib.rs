@@ -47,6 +47,7 @@ mod options;
 mod pass;
 mod pipeline;
 mod primitives;
+#[allow(dead_code)] mod prove;
 mod report;
 mod rules;
 mod selection;

@@ -1,0 +1,130 @@
+//! Polynomials over integer atoms with exact, checked arithmetic.
+
+use std::collections::BTreeMap;
+
+/// An integer that a polynomial mentions, by its index in the table of [`Atoms`](crate::atoms::Atoms).
+pub type AtomId = u32;
+
+/// A product of atoms in ascending order; empty for the constant term.
+pub type Monomial = Vec<AtomId>;
+
+/// Largest number of terms of a polynomial, and largest number of factors of a monomial.
+const MAX_TERMS: usize = 64;
+const MAX_DEGREE: usize = 8;
+
+/// A sum of integer coefficients times products of atoms. No coefficient is 0, so equal polynomials are equal
+/// values.
+///
+/// Arithmetic returns `None` on overflow, and if the result would have too many terms.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Poly {
+    terms: BTreeMap<Monomial, i128>,
+}
+
+impl Poly {
+    /// A constant.
+    pub fn constant(value: i128) -> Self {
+        let mut poly = Self::default();
+        if value != 0 {
+            poly.terms.insert(Monomial::new(), value);
+        }
+        poly
+    }
+
+    /// A single atom.
+    pub fn atom(atom: AtomId) -> Self {
+        Self { terms: BTreeMap::from([(vec![atom], 1)]) }
+    }
+
+    /// The terms in ascending order of their monomials; the constant term is the first.
+    pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i128)> {
+        self.terms.iter().map(|(monomial, &coefficient)| (monomial, coefficient))
+    }
+
+    /// The constant term.
+    pub fn constant_term(&self) -> i128 {
+        self.terms.get(&Monomial::new()).copied().unwrap_or(0)
+    }
+
+    /// The value, if no atom occurs.
+    pub fn as_constant(&self) -> Option<i128> {
+        let is_constant = self.terms.keys().all(Vec::is_empty);
+        is_constant.then(|| self.constant_term())
+    }
+
+    /// `self + factor * other`
+    pub fn plus(&self, factor: i128, other: &Self) -> Option<Self> {
+        let mut sum = self.clone();
+        for (monomial, coefficient) in other.terms() {
+            sum.add(monomial.clone(), factor.checked_mul(coefficient)?)?;
+        }
+        (sum.terms.len() <= MAX_TERMS).then_some(sum)
+    }
+
+    /// `self + constant`
+    pub fn plus_constant(&self, constant: i128) -> Option<Self> {
+        self.plus(1, &Self::constant(constant))
+    }
+
+    /// `factor * self`
+    pub fn times_constant(&self, factor: i128) -> Option<Self> {
+        Self::default().plus(factor, self)
+    }
+
+    /// `self * other`
+    pub fn times(&self, other: &Self) -> Option<Self> {
+        let mut product = Self::default();
+        for (left, a) in self.terms() {
+            for (right, b) in other.terms() {
+                let mut monomial = [left.as_slice(), right].concat();
+                monomial.sort_unstable();
+                if monomial.len() > MAX_DEGREE {
+                    return None;
+                }
+                product.add(monomial, a.checked_mul(b)?)?;
+            }
+        }
+        (product.terms.len() <= MAX_TERMS).then_some(product)
+    }
+
+    /// `-1 - self`, which is at least 0 where `self` is negative.
+    pub fn negated(&self) -> Option<Self> {
+        Self::constant(-1).plus(-1, self)
+    }
+
+    /// Divides a polynomial that is at least 0 by the greatest common divisor of its coefficients, the constant
+    /// term rounded down: the result is at least 0 for the same integers.
+    pub fn tightened(mut self) -> Self {
+        let divisor = self.terms().filter(|(m, _)| !m.is_empty()).fold(0, |gcd, (_, c)| gcd_of(gcd, c));
+        if divisor > 1 {
+            for (monomial, coefficient) in &mut self.terms {
+                debug_assert!(monomial.is_empty() || *coefficient % divisor == 0, "a common divisor");
+                *coefficient = coefficient.div_euclid(divisor);
+            }
+            self.terms.retain(|_, coefficient| *coefficient != 0);
+        }
+        self
+    }
+
+    fn add(&mut self, monomial: Monomial, coefficient: i128) -> Option<()> {
+        let entry = self.terms.entry(monomial);
+        let sum = match &entry {
+            std::collections::btree_map::Entry::Occupied(old) => old.get().checked_add(coefficient)?,
+            std::collections::btree_map::Entry::Vacant(_) => coefficient,
+        };
+        match (entry, sum) {
+            (std::collections::btree_map::Entry::Occupied(old), 0) => drop(old.remove()),
+            (std::collections::btree_map::Entry::Vacant(_), 0) => {}
+            (entry, sum) => drop(entry.insert_entry(sum)),
+        }
+        Some(())
+    }
+}
+
+/// The greatest common divisor, at least 0.
+fn gcd_of(mut a: i128, mut b: i128) -> i128 {
+    while b != 0 {
+        (a, b) = (b, a.checked_rem(b).unwrap_or(0));
+    }
+    a.checked_abs().unwrap_or(1)
+}

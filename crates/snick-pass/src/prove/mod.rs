@@ -1,0 +1,3 @@
+//! Proofs for all sizes: that rewrites keep what a graph computes, and that two graphs compute the same.
+
+mod solve;

@@ -1,0 +1,1 @@
+//! Decides whether integer inequalities contradict each other.
