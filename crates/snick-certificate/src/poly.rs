@@ -106,6 +106,28 @@ impl Poly {
         self
     }
 
+    /// Polynomials `(quotient, rest)` with `self = quotient * divisor + rest`, where the rest has only terms that
+    /// the divisor does not divide. Only a divisor with a single term divides any; the rest of a division of a
+    /// coefficient is at least 0.
+    pub fn divided(&self, divisor: &Self) -> (Self, Self) {
+        let mut terms = divisor.terms();
+        let (Some((factors, by)), None) = (terms.next(), terms.next()) else { return (Self::default(), self.clone()) };
+        let (mut quotient, mut rest) = (Self::default(), Self::default());
+        for (monomial, coefficient) in self.terms() {
+            let left = without(monomial, factors);
+            match (left, coefficient.checked_div_euclid(by), coefficient.checked_rem_euclid(by)) {
+                (Some(left), Some(whole), Some(part)) => {
+                    let rests = [(whole, left, &mut quotient), (part, monomial.clone(), &mut rest)];
+                    for (coefficient, monomial, sum) in rests.into_iter().filter(|(coefficient, ..)| *coefficient != 0) {
+                        sum.terms.insert(monomial, coefficient);
+                    }
+                }
+                _ => drop(rest.terms.insert(monomial.clone(), coefficient)),
+            }
+        }
+        (quotient, rest)
+    }
+
     fn add(&mut self, monomial: Monomial, coefficient: i128) -> Option<()> {
         let entry = self.terms.entry(monomial);
         let sum = match &entry {
@@ -119,6 +141,15 @@ impl Poly {
         }
         Some(())
     }
+}
+
+/// A monomial without some of its factors, if it has all of them.
+fn without(monomial: &Monomial, factors: &Monomial) -> Option<Monomial> {
+    let mut left = monomial.clone();
+    for factor in factors {
+        left.remove(left.iter().position(|atom| atom == factor)?);
+    }
+    Some(left)
 }
 
 /// The greatest common divisor, at least 0.

@@ -1,0 +1,42 @@
+//! The integers that polynomials are made of.
+
+use std::collections::HashMap;
+
+use crate::graph::Value;
+use crate::poly::{AtomId, Poly};
+
+/// An integer that is not a sum or product of others.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Atom {
+    /// An index along an axis of the compared values.
+    Index(usize),
+    /// The size of an axis of a value.
+    Dim(Value, usize),
+    /// An element of an integer tensor, by its index along each axis.
+    Element(Value, Vec<Poly>),
+    /// A quotient rounded down; the divisor is at least 1.
+    Quotient(Poly, Poly),
+}
+
+/// Numbers atoms in order of appearance.
+#[derive(Clone, Debug, Default)]
+pub struct Atoms {
+    list: Vec<Atom>,
+    ids: HashMap<Atom, AtomId>,
+}
+
+impl Atoms {
+    /// The number of an atom.
+    pub fn id(&mut self, atom: Atom) -> AtomId {
+        let next = AtomId::try_from(self.list.len()).unwrap_or(AtomId::MAX);
+        *self.ids.entry(atom).or_insert_with_key(|atom| {
+            self.list.push(atom.clone());
+            next
+        })
+    }
+
+    /// The atom with a number.
+    pub fn get(&self, id: AtomId) -> Option<&Atom> {
+        self.list.get(id as usize)
+    }
+}

@@ -1,0 +1,273 @@
+//! One case of a proof: the premises, and what follows from them.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::answer::{Answer, Guide};
+use crate::atoms::{Atom, Atoms};
+use crate::graph::{Graph, Size, Value};
+use crate::poly::{AtomId, Poly};
+
+/// Largest number of steps of a case, and of nested calls.
+const MAX_STEPS: usize = 20_000;
+const MAX_DEPTH: usize = 100;
+
+/// Why a case stops before its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// The proof continues with the case that this polynomial is at least 0, and then with the other case.
+    Split(Poly),
+    /// Something could not be proved.
+    Stuck(String),
+}
+
+/// The result of a step of a proof.
+pub(crate) type Step<T> = Result<T, Stop>;
+
+pub(crate) fn stuck<T>(reason: impl Into<String>) -> Step<T> {
+    Err(Stop::Stuck(reason.into()))
+}
+
+/// A number that arithmetic must yield.
+pub(crate) fn fits(poly: Option<Poly>) -> Step<Poly> {
+    poly.ok_or_else(|| Stop::Stuck("an expression is too large".to_string()))
+}
+
+/// The premises of one case, and what follows from them.
+pub(crate) struct Case<'c> {
+    pub(crate) graph: &'c Graph,
+    /// The first value known to equal a value, if there is one.
+    pub(crate) class: &'c HashMap<Value, Value>,
+    pub(crate) atoms: &'c mut Atoms,
+    guide: &'c mut dyn Guide,
+    premises: Vec<Poly>,
+    decided: HashMap<Poly, bool>,
+    /// Atoms whose bounds are among the premises, and those that cannot be negative.
+    bounded: HashSet<AtomId>,
+    non_negative: HashSet<AtomId>,
+    /// Whether elements of the value before the change are looked up: their indices are in range, or the
+    /// value would not exist. Afterwards, this must be proved.
+    pub(crate) is_before: bool,
+    steps: usize,
+    depth: usize,
+}
+
+impl<'c> Case<'c> {
+    /// A case in which each polynomial is at least 0, or is not.
+    pub(crate) fn new(
+        graph: &'c Graph,
+        class: &'c HashMap<Value, Value>,
+        atoms: &'c mut Atoms,
+        guide: &'c mut dyn Guide,
+        assumed: &[(Poly, bool)],
+    ) -> Step<Self> {
+        let mut case = Self {
+            graph,
+            class,
+            atoms,
+            guide,
+            premises: Vec::new(),
+            decided: HashMap::new(),
+            bounded: HashSet::new(),
+            non_negative: HashSet::new(),
+            is_before: true,
+            steps: 0,
+            depth: 0,
+        };
+        for (poly, is_true) in assumed {
+            case.assume(if *is_true { poly.clone() } else { fits(poly.negated())? });
+            case.decided.insert(poly.clone(), *is_true);
+        }
+        Ok(case)
+    }
+
+    /// Adds a premise.
+    pub(crate) fn assume(&mut self, poly: Poly) {
+        let poly = poly.tightened();
+        if poly.as_constant().is_none_or(|constant| constant < 0) && !self.premises.contains(&poly) {
+            self.premises.push(poly);
+        }
+    }
+
+    /// Runs a step of a recursive function.
+    pub(crate) fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
+        (self.depth, self.steps) = (self.depth + 1, self.steps + 1);
+        if self.depth > MAX_DEPTH || self.steps > MAX_STEPS {
+            return stuck("the proof has too many steps");
+        }
+        let result = step(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Whether a polynomial is at least 0; if both is possible, the proof splits into two cases.
+    pub(crate) fn ask(&mut self, poly: Poly) -> Step<bool> {
+        match self.decide(&poly, true)? {
+            Some(is_true) => Ok(is_true),
+            None => stuck("it is not known which of two elements is read"),
+        }
+    }
+
+    /// Whether a polynomial is known to be at least 0.
+    pub(crate) fn holds(&mut self, poly: Poly) -> Step<bool> {
+        Ok(self.decide(&poly, false)? == Some(true))
+    }
+
+    fn decide(&mut self, poly: &Poly, must_decide: bool) -> Step<Option<bool>> {
+        let poly = &poly.clone().tightened();
+        let negated = fits(poly.negated())?;
+        for (poly, is_true) in [(poly, true), (&negated, false)] {
+            if self.is_manifest(poly) || self.premises.contains(poly) {
+                return Ok(Some(is_true));
+            }
+        }
+        if let Some(&is_true) = self.decided.get(poly) {
+            return Ok(Some(is_true));
+        }
+        let answer = self.guide.answer(&self.premises, poly, must_decide);
+        let (combination, is_true) = match answer {
+            Answer::Holds(combination) => (combination, true),
+            Answer::Fails(combination) => (combination, false),
+            Answer::Split if must_decide => return Err(Stop::Split(poly.clone())),
+            Answer::Split | Answer::Unknown => return Ok(None),
+        };
+        let length = self.premises.len();
+        self.premises.push(if is_true { negated } else { poly.clone() });
+        let is_proved = combination.contradicts(&self.premises);
+        self.premises.truncate(length);
+        if !is_proved {
+            return stuck("a combination of premises proves nothing");
+        }
+        self.decided.insert(poly.clone(), is_true);
+        Ok(Some(is_true))
+    }
+
+    /// Whether no term of a polynomial can be negative.
+    fn is_manifest(&self, poly: &Poly) -> bool {
+        poly.terms().all(|(monomial, coefficient)| {
+            coefficient >= 0 && monomial.iter().all(|atom| self.non_negative.contains(atom))
+        })
+    }
+
+    /// Whether two integers are known to be equal.
+    pub(crate) fn equal(&mut self, a: &Poly, b: &Poly) -> Step<bool> {
+        let difference = fits(a.plus(-1, b))?;
+        if let Some(constant) = difference.as_constant() {
+            return Ok(constant == 0);
+        }
+        let opposite = fits(difference.times_constant(-1))?;
+        Ok(self.holds(difference)? && self.holds(opposite)?)
+    }
+
+    /// Whether lists of integers are known to be equal.
+    pub(crate) fn all_equal(&mut self, a: &[Poly], b: &[Poly]) -> Step<bool> {
+        let mut are_equal = a.len() == b.len();
+        for (a, b) in a.iter().zip(b) {
+            are_equal = are_equal && self.equal(a, b)?;
+        }
+        Ok(are_equal)
+    }
+
+    pub(crate) fn min(&mut self, a: Poly, b: Poly) -> Step<Poly> {
+        Ok(if self.ask(fits(b.plus(-1, &a))?)? { a } else { b })
+    }
+
+    pub(crate) fn max(&mut self, a: Poly, b: Poly) -> Step<Poly> {
+        Ok(if self.ask(fits(a.plus(-1, &b))?)? { a } else { b })
+    }
+
+    /// `a / b` rounded down, if `b` is known to be at least 1. Multiples of `b` are divided exactly.
+    pub(crate) fn quotient(&mut self, a: &Poly, b: &Poly) -> Step<Option<Poly>> {
+        if !self.holds(fits(b.plus_constant(-1))?)? {
+            return Ok(None);
+        }
+        let (whole, rest) = a.divided(b);
+        let below = fits(fits(b.plus_constant(-1))?.plus(-1, &rest))?;
+        if self.holds(rest.clone())? && self.holds(below)? {
+            return Ok(Some(whole));
+        }
+        let atom = self.atoms.id(Atom::Quotient(rest.clone(), b.clone()));
+        let quotient = Poly::atom(atom);
+        if self.bounded.insert(atom) {
+            let remainder = fits(rest.plus(-1, &fits(b.times(&quotient))?))?;
+            self.assume(remainder.clone());
+            self.assume(fits(fits(b.plus_constant(-1))?.plus(-1, &remainder))?);
+            if self.holds(rest)? {
+                self.non_negative.insert(atom);
+                self.assume(quotient.clone());
+            }
+        }
+        Ok(Some(fits(whole.plus(1, &quotient))?))
+    }
+
+    /// An atom with bounds.
+    pub(crate) fn atom(&mut self, atom: Atom, low: Option<i64>, high: Option<Poly>) -> Step<Poly> {
+        let atom = self.atoms.id(atom);
+        let poly = Poly::atom(atom);
+        if self.bounded.insert(atom) {
+            if let Some(low) = low {
+                self.assume(fits(poly.plus_constant(-i128::from(low)))?);
+                if low >= 0 {
+                    self.non_negative.insert(atom);
+                }
+            }
+            if let Some(high) = high {
+                self.assume(fits(high.plus(-1, &poly))?);
+            }
+        }
+        Ok(poly)
+    }
+
+    /// The first value that is known to equal a value.
+    pub(crate) fn first(&self, value: Value) -> Value {
+        self.class.get(&value).copied().unwrap_or(value)
+    }
+
+    /// The size of an axis.
+    pub(crate) fn dim(&mut self, value: Value, axis: usize) -> Step<Poly> {
+        let value = self.first(value);
+        let Some(size) = self.graph.dims(value).and_then(|dims| dims.get(axis)) else {
+            return stuck("a rank is not known");
+        };
+        match size {
+            Size::Any(low, high) => {
+                let high = high.map(|high| Poly::constant(i128::from(high)));
+                self.atom(Atom::Dim(value, axis), Some(*low), high)
+            }
+            size => self.size(size),
+        }
+    }
+
+    /// The sizes of all axes.
+    pub(crate) fn dims(&mut self, value: Value) -> Step<Vec<Poly>> {
+        let Some(rank) = self.graph.dims(self.first(value)).map(<[Size]>::len) else {
+            return stuck("a rank is not known");
+        };
+        (0..rank).map(|axis| self.dim(value, axis)).collect()
+    }
+
+    fn size(&mut self, size: &Size) -> Step<Poly> {
+        use crate::graph::SizeOp::*;
+        self.nested(|case| match size {
+            Size::Int(int) => Ok(Poly::constant(i128::from(*int))),
+            Size::Any(..) => stuck("a size is not known"),
+            Size::Dim(value, axis) => case.dim(*value, *axis),
+            Size::Element(value, index) => {
+                let rank = case.graph.dims(*value).map_or(0, <[Size]>::len);
+                case.integer(*value, &vec![Poly::constant(*index as i128); rank])
+            }
+            Size::Of(op, both) => {
+                let (a, b) = (case.size(&both[0])?, case.size(&both[1])?);
+                match op {
+                    Add => fits(a.plus(1, &b)),
+                    Multiply => fits(a.times(&b)),
+                    Min => case.min(a, b),
+                    Max => case.max(a, b),
+                    FloorDivide => match case.quotient(&a, &b)? {
+                        Some(quotient) => Ok(quotient),
+                        None => stuck("a divisor may be 0"),
+                    },
+                }
+            }
+        })
+    }
+}

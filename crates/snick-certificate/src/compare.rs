@@ -1,0 +1,131 @@
+//! Compares two values element by element.
+
+use std::collections::HashMap;
+
+use crate::answer::Guide;
+use crate::atoms::{Atom, Atoms};
+use crate::case::{Case, Step, Stop, fits, stuck};
+use crate::graph::{Graph, Value};
+use crate::meaning::Element;
+use crate::poly::Poly;
+
+/// Largest number of cases of a proof.
+const MAX_CASES: usize = 2_000;
+
+/// Proves that two values have the same element type, shape and elements, and that the second exists where the
+/// first does. `class` maps values to the first value known to equal them.
+///
+/// # Errors
+/// The reason why this is not proved.
+pub(crate) fn prove(
+    graph: &Graph,
+    class: &HashMap<Value, Value>,
+    (before, after): (Value, Value),
+    guide: &mut dyn Guide,
+) -> Result<(), String> {
+    let (Some(old), Some(new)) = (graph.output(before), graph.output(after)) else {
+        return Err("there is no such value".to_string());
+    };
+    if old.element_type != new.element_type {
+        return Err(format!("the element types are {} and {}", old.element_type, new.element_type));
+    }
+    match (old.dims.as_ref().map(Vec::len), new.dims.as_ref().map(Vec::len)) {
+        (Some(a), Some(b)) if a == b => {}
+        (Some(a), Some(b)) => return Err(format!("the ranks are {a} and {b}")),
+        _ => return Err("a rank is not known".to_string()),
+    }
+    let mut atoms = Atoms::default();
+    let mut cases = vec![Vec::new()];
+    for _ in 0..MAX_CASES {
+        let Some(assumed) = cases.pop() else { return Ok(()) };
+        let proved = Case::new(graph, class, &mut atoms, guide, &assumed)
+            .and_then(|mut case| case.values_are_equal(before, after));
+        match proved {
+            Ok(()) => {}
+            Err(Stop::Stuck(reason)) => return Err(reason),
+            Err(Stop::Split(condition)) => {
+                for is_true in [false, true] {
+                    cases.push([assumed.as_slice(), &[(condition.clone(), is_true)]].concat());
+                }
+            }
+        }
+    }
+    if cases.is_empty() { Ok(()) } else { Err("the proof has too many cases".to_string()) }
+}
+
+impl Case<'_> {
+    fn values_are_equal(&mut self, before: Value, after: Value) -> Step<()> {
+        let (old, new) = (self.dims(before)?, self.dims(after)?);
+        for (axis, (a, b)) in old.iter().zip(&new).enumerate() {
+            if !self.equal(a, b)? {
+                return stuck(format!("the size of axis {axis} may differ"));
+            }
+        }
+        let mut index = Vec::new();
+        for (axis, dim) in old.iter().enumerate() {
+            // An index exists, so the axis is not empty.
+            let last = fits(dim.plus_constant(-1))?;
+            self.assume(last.clone());
+            index.push(self.atom(Atom::Index(axis), Some(0), Some(last))?);
+        }
+        self.elements_are_equal((before, index.clone()), (after, index))
+    }
+
+    fn elements_are_equal(&mut self, before: Element, after: Element) -> Step<()> {
+        self.nested(|case| {
+            case.is_before = true;
+            let old = case.origins(before)?;
+            case.is_before = false;
+            let new = case.origins(after)?;
+            for (a, i) in &old {
+                for (b, j) in &new {
+                    if case.is_same_value(*a, *b) && case.all_equal(i, j)? {
+                        return Ok(());
+                    }
+                }
+            }
+            let (Some((a, i)), Some((b, j))) = (old.last(), new.last()) else { return stuck("no element") };
+            case.computed_elements_are_equal((*a, i), (*b, j))
+        })
+    }
+
+    fn is_same_value(&self, a: Value, b: Value) -> bool {
+        let identity = |value| Some(self.graph.output(value)?.constant.as_ref()?.identity);
+        a == b || identity(a).is_some() && identity(a) == identity(b)
+    }
+
+    /// Compares elements that are no copies of others.
+    fn computed_elements_are_equal(&mut self, (a, i): (Value, &[Poly]), (b, j): (Value, &[Poly])) -> Step<()> {
+        let graph = self.graph;
+        let (Some(old), Some(new)) = (graph.node(a), graph.node(b)) else { return stuck("no such value") };
+        let types = [a, b].map(|value| graph.output(value).map(|out| out.element_type.as_str()));
+        if types[0] != types[1] {
+            return stuck(format!("{} and {} have different element types", old.op, new.op));
+        }
+        if matches!(types[0], Some("i64" | "i32" | "boolean" | "u8" | "i8" | "u64" | "u32" | "i16" | "u16"))
+            && let Some(before) = self.known_integer(a, i)?
+            && let Some(after) = self.known_integer(b, j)?
+            && self.equal(&before, &after)?
+        {
+            return Ok(());
+        }
+        if old.op != new.op || old.attributes != new.attributes || old.inputs.len() != new.inputs.len() {
+            return stuck(format!("an element of {} is compared with one of {}", old.op, new.op));
+        }
+        let (Some(before), Some(after)) = (self.operands(a, old, i)?, self.operands(b, new, j)?) else {
+            return stuck(format!("the inputs of two layers {} may differ", old.op));
+        };
+        let in_order: Step<Vec<()>> =
+            before.iter().cloned().zip(after.iter().cloned()).map(|(a, b)| self.elements_are_equal(a, b)).collect();
+        match in_order {
+            Err(Stop::Stuck(_)) if old.is_commutative() => {
+                for (a, b) in before.into_iter().zip(after.into_iter().rev()) {
+                    self.elements_are_equal(a, b)?;
+                }
+                Ok(())
+            }
+            in_order => in_order.map(drop),
+        }
+    }
+}
+

@@ -1,0 +1,153 @@
+//! The graphs that certificates speak about.
+
+use std::collections::BTreeMap;
+
+/// An output of a node.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Value {
+    /// Index of the node in [`Graph::nodes`].
+    pub node: usize,
+    /// Number of the output.
+    pub port: usize,
+}
+
+/// Operations in topological order: a node reads only outputs of earlier nodes.
+///
+/// Two models that are compared are parts of one graph and share their inputs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Graph {
+    /// The operations.
+    pub nodes: Vec<Node>,
+}
+
+/// An operation. Operations, attributes and the order of inputs are those of OpenVINO, and snick's primitives
+/// `slice` and `bounds`. An operation that the table of meanings lacks is a function of its inputs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Node {
+    /// The type of the operation, without a version.
+    pub op: String,
+    /// All attributes that have an effect.
+    pub attributes: BTreeMap<String, Attribute>,
+    /// The inputs; an absent optional input is `None`.
+    pub inputs: Vec<Option<Value>>,
+    /// The outputs.
+    pub outputs: Vec<Output>,
+    /// Identifies bodies: equal numbers are equal bodies.
+    pub bodies: Vec<usize>,
+    /// Whether another node with the same inputs may have other outputs: inputs of the model, states, random
+    /// numbers. Such a node equals only itself.
+    pub is_unique: bool,
+}
+
+/// The value of an attribute. Numbers with a fraction, booleans and everything else are texts.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Attribute {
+    /// An integer.
+    Int(i64),
+    /// A list of integers.
+    Ints(Vec<i64>),
+    /// A text.
+    Text(String),
+    /// A list of texts.
+    Texts(Vec<String>),
+}
+
+/// What is known about an output. These are the premises of a certificate.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Output {
+    /// The name of the element type.
+    pub element_type: String,
+    /// The sizes of the axes, if the rank is known.
+    pub dims: Option<Vec<Size>>,
+    /// The elements, if they do not depend on inputs of the model.
+    pub constant: Option<Constant>,
+}
+
+/// Elements that do not depend on inputs of the model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Constant {
+    /// Equal numbers are equal element types, shapes and bytes.
+    pub identity: usize,
+    /// The elements in row-major order, if they are a few integers or booleans.
+    pub integers: Option<Vec<i64>>,
+}
+
+/// A size, as an expression over other sizes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Size {
+    /// A number.
+    Int(i64),
+    /// Any integer from the first number to the second; without the second, any larger one.
+    Any(i64, Option<i64>),
+    /// The size of an axis of another value, which is [`Size::Any`].
+    Dim(Value, usize),
+    /// An element of an integer tensor with at most one axis.
+    Element(Value, usize),
+    /// An operation on two sizes.
+    Of(SizeOp, Box<[Size; 2]>),
+}
+
+/// An operation on two sizes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum SizeOp {
+    /// `a + b`
+    Add,
+    /// `a * b`
+    Multiply,
+    /// `a / b` rounded down; `b` is at least 1.
+    FloorDivide,
+    /// `min(a, b)`
+    Min,
+    /// `max(a, b)`
+    Max,
+}
+
+impl Graph {
+    /// The node that computes a value.
+    pub(crate) fn node(&self, value: Value) -> Option<&Node> {
+        self.nodes.get(value.node)
+    }
+
+    /// What is known about a value.
+    pub(crate) fn output(&self, value: Value) -> Option<&Output> {
+        self.node(value)?.outputs.get(value.port)
+    }
+
+    /// The sizes of a value, if its rank is known.
+    pub(crate) fn dims(&self, value: Value) -> Option<&[Size]> {
+        self.output(value)?.dims.as_deref()
+    }
+
+    /// The elements of a constant integer tensor.
+    pub(crate) fn integers(&self, value: Value) -> Option<&[i64]> {
+        self.output(value)?.constant.as_ref()?.integers.as_deref()
+    }
+}
+
+impl Node {
+    /// An input, if it is present.
+    pub(crate) fn input(&self, port: usize) -> Option<Value> {
+        self.inputs.get(port).copied().flatten()
+    }
+
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+        match self.attributes.get(name)? {
+            Attribute::Int(int) => Some(*int),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn ints(&self, name: &str) -> Option<&[i64]> {
+        match self.attributes.get(name)? {
+            Attribute::Ints(ints) => Some(ints),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        match self.attributes.get(name)? {
+            Attribute::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Element-wise operations: functions of the elements of their inputs at the same index, of which nothing else
+//! is known.
+
+use super::Element;
+use crate::case::{Case, Step};
+use crate::graph::{Node, Value};
+use crate::poly::Poly;
+
+/// Element-wise operations whose inputs are broadcast as in numpy.
+const ELEMENTWISE: &[&str] = &[
+    "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BitwiseAnd", "BitwiseLeftShift",
+    "BitwiseNot", "BitwiseOr", "BitwiseRightShift", "BitwiseXor", "Ceiling", "Clamp", "Convert", "Cos", "Cosh",
+    "Divide", "Elu", "Equal", "Erf", "ErfInv", "Exp", "FakeQuantize", "Floor", "FloorMod", "Gelu", "Greater",
+    "GreaterEqual", "HSigmoid", "HSwish", "HardSigmoid", "IsFinite", "IsInf", "IsNaN", "Less", "LessEqual", "Log",
+    "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Maximum", "Minimum", "Mish", "Mod", "Multiply",
+    "Negative", "NotEqual", "Power", "ReLU", "Round", "Select", "Selu", "Sigmoid", "Sign", "Sin", "Sinh",
+    "SoftPlus", "SoftSign", "Sqrt", "SquaredDifference", "Subtract", "Swish", "Tan", "Tanh", "Xor",
+];
+
+/// Operations that do not depend on the order of their two inputs.
+const COMMUTATIVE: &[&str] = &[
+    "Add", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "LogicalAnd", "LogicalOr", "LogicalXor", "Multiply",
+    "NotEqual", "Xor",
+];
+
+impl Node {
+    /// Whether elements of the output are functions of the elements of the inputs at the same index.
+    pub(crate) fn is_elementwise(&self) -> bool {
+        let broadcast = self.text("auto_broadcast");
+        ELEMENTWISE.contains(&self.op.as_str()) && matches!(broadcast, None | Some("numpy" | "none"))
+    }
+
+    /// Whether the two inputs may be exchanged.
+    pub(crate) fn is_commutative(&self) -> bool {
+        self.is_elementwise() && self.inputs.len() == 2 && COMMUTATIVE.contains(&self.op.as_str())
+    }
+}
+
+impl Case<'_> {
+    /// The elements that an element of an element-wise operation is a function of.
+    pub(crate) fn operands(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Option<Vec<Element>>> {
+        if !node.is_elementwise() {
+            return Ok(None);
+        }
+        let dims = self.dims(value)?;
+        let mut operands = Vec::new();
+        for input in node.inputs.iter().copied() {
+            let Some(input) = input else { return Ok(None) };
+            let Some(operand) = self.element_of(input, &dims, index)? else { return Ok(None) };
+            operands.push(operand);
+        }
+        Ok(Some(operands))
+    }
+}

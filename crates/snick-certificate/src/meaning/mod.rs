@@ -1,0 +1,99 @@
+//! The table of meanings: which element of which input an element of an output is.
+
+mod elementwise;
+mod integers;
+mod layout;
+mod pieces;
+mod slices;
+
+use crate::case::{Case, Step, fits};
+use crate::graph::{Node, Value};
+use crate::poly::Poly;
+
+/// An element: a value and an index along each of its axes.
+pub(crate) type Element = (Value, Vec<Poly>);
+
+impl Case<'_> {
+    /// An element, and the elements that it is a copy of, up to one that is computed.
+    pub(crate) fn origins(&mut self, element: Element) -> Step<Vec<Element>> {
+        let mut origins = vec![(self.first(element.0), element.1)];
+        while let Some((value, index)) = origins.last().cloned()
+            && let Some((source, index)) = self.nested(|case| case.origin(value, &index))?
+        {
+            origins.push((self.first(source), index));
+        }
+        Ok(origins)
+    }
+
+    /// The element of an input that an element is a copy of.
+    fn origin(&mut self, value: Value, index: &[Poly]) -> Step<Option<Element>> {
+        let graph = self.graph;
+        let Some(node) = graph.node(value) else { return Ok(None) };
+        match node.op.as_str() {
+            "Identity" => Ok(copied(node, index)),
+            "Convert" | "ConvertLike" => Ok(copied(node, index).filter(|(source, _)| {
+                let [from, to] = [*source, value].map(|value| graph.output(value).map(|out| &out.element_type));
+                from == to
+            })),
+            "slice" => self.primitive(node, index),
+            "Slice" => self.range_of_each(node, index),
+            "StridedSlice" => self.strided(node, index),
+            "Split" | "VariadicSplit" => self.part(node, value, index),
+            "Crop" => self.crop(node, index),
+            "Reverse" => self.reversed(node, index),
+            "Gather" => self.gathered(node, index),
+            "GatherND" => self.gathered_by_rows(node, index),
+            "Concat" => self.concatenated(node, index),
+            "Pad" => self.padded(node, value, index),
+            "Transpose" => self.transposed(node, index),
+            "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" => self.reshaped(node, value, index),
+            "Broadcast" => self.broadcast(node, value, index),
+            "Tile" => self.tiled(node, index),
+            "Roll" => self.rolled(node, index),
+            _ => Ok(None),
+        }
+    }
+
+    /// Requires that an index is in range. For the value before a change, this is a premise.
+    fn in_range(&mut self, index: &Poly, dim: &Poly) -> Step<()> {
+        let below = fits(fits(dim.plus_constant(-1))?.plus(-1, index))?;
+        for condition in [index.clone(), below] {
+            if self.is_before {
+                self.assume(condition);
+            } else if !self.holds(condition)? {
+                return crate::case::stuck("an index may be out of range");
+            }
+        }
+        Ok(())
+    }
+
+    /// The constant elements of an input.
+    fn constants(&self, node: &Node, port: usize) -> Option<Vec<i64>> {
+        Some(self.graph.integers(node.input(port)?)?.to_vec())
+    }
+
+    /// An index with another index on one axis.
+    fn at(index: &[Poly], axis: usize, new: Poly) -> Vec<Poly> {
+        let mut index = index.to_vec();
+        if let Some(old) = index.get_mut(axis) {
+            *old = new;
+        }
+        index
+    }
+
+    /// The rank of a value.
+    fn rank(&self, value: Value) -> Option<usize> {
+        Some(self.graph.dims(value)?.len())
+    }
+
+    /// The number of an axis that may be counted from the end.
+    fn axis(axis: i64, rank: usize) -> Option<usize> {
+        let rank = i64::try_from(rank).ok()?;
+        let axis = if axis < 0 { axis + rank } else { axis };
+        usize::try_from(axis).ok().filter(|_| axis < rank)
+    }
+}
+
+fn copied(node: &Node, index: &[Poly]) -> Option<Element> {
+    Some((node.input(0)?, index.to_vec()))
+}

@@ -1,0 +1,106 @@
+//! Operations that join or take apart tensors, or select elements by index.
+
+use super::Element;
+use crate::case::{Case, Step, fits};
+use crate::graph::{Attribute, Node, Value};
+use crate::poly::Poly;
+
+impl Case<'_> {
+    /// A part of Split and VariadicSplit starts where the parts before it end.
+    pub(super) fn part(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Option<Element>> {
+        let (Some(data), Some(&[axis])) = (node.input(0), self.constants(node, 1).as_deref()) else { return Ok(None) };
+        let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
+        let mut at = index[axis].clone();
+        for port in 0..value.port {
+            let length = self.dim(Value { port, ..value }, axis)?;
+            at = fits(at.plus(1, &length))?;
+        }
+        Ok(Some((data, Self::at(index, axis, at))))
+    }
+
+    pub(super) fn concatenated(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let Some(axis) = node.int("axis").and_then(|axis| Self::axis(axis, index.len())) else { return Ok(None) };
+        let mut at = index[axis].clone();
+        let mut inputs = node.inputs.iter().copied().flatten().peekable();
+        while let Some(input) = inputs.next() {
+            let length = self.dim(input, axis)?;
+            let behind = fits(at.plus(-1, &length))?;
+            if inputs.peek().is_none() || !self.ask(behind.clone())? {
+                return Ok(Some((input, Self::at(index, axis, at))));
+            }
+            at = behind;
+        }
+        Ok(None)
+    }
+
+    /// Elements outside of the data are the value of input 3.
+    pub(super) fn padded(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Option<Element>> {
+        let (Some(data), Some(pads)) = (node.input(0), node.input(1)) else { return Ok(None) };
+        if node.text("pad_mode") != Some("constant") || self.rank(data) != self.rank(value) {
+            return Ok(None);
+        }
+        let mut source = Vec::new();
+        for (axis, at) in index.iter().enumerate() {
+            let before = self.integer(pads, &[Poly::constant(axis as i128)])?;
+            let at = fits(at.plus(-1, &before))?;
+            let dim = self.dim(data, axis)?;
+            if !self.ask(at.clone())? || self.ask(fits(at.plus(-1, &dim))?)? {
+                return Ok(node.input(3).map(|value| (value, Vec::new())));
+            }
+            source.push(at);
+        }
+        Ok(Some((data, source)))
+    }
+
+    /// An index out of range yields zeros, or is an error with `checks_indices`.
+    pub(super) fn gathered(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let (Some(data), Some(indices)) = (node.input(0), node.input(1)) else { return Ok(None) };
+        let (Some(rank), Some(indices_rank)) = (self.rank(data), self.rank(indices)) else { return Ok(None) };
+        let Some(&[axis]) = self.constants(node, 2).as_deref() else { return Ok(None) };
+        let batch = node.int("batch_dims").unwrap_or(0);
+        let batch = if batch < 0 { batch + indices_rank as i64 } else { batch };
+        let (Some(axis), Ok(batch)) = (Self::axis(axis, rank), usize::try_from(batch)) else { return Ok(None) };
+        if batch > axis || batch > indices_rank {
+            return Ok(None);
+        }
+        let inner = axis + indices_rank - batch;
+        let (Some(outer), Some(middle), Some(rest)) = (index.get(..axis), index.get(axis..inner), index.get(inner..))
+        else {
+            return Ok(None);
+        };
+        let at = self.integer(indices, &[&index[..batch], middle].concat())?;
+        let dim = self.dim(data, axis)?;
+        let at = if self.ask(at.clone())? { at } else { fits(at.plus(1, &dim))? };
+        if node.attributes.get("checks_indices") == Some(&Attribute::Text("true".to_string())) {
+            self.in_range(&at, &dim)?;
+        } else if !self.ask(at.clone())? || self.ask(fits(at.plus(-1, &dim))?)? {
+            return Ok(None);
+        }
+        Ok(Some((data, [outer, &[at], rest].concat())))
+    }
+
+    /// GatherND: each row of the indices is the start of an index.
+    pub(super) fn gathered_by_rows(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let (Some(data), Some(rows)) = (node.input(0), node.input(1)) else { return Ok(None) };
+        let (Some(rank), Some(rows_rank)) = (self.rank(data), self.rank(rows)) else { return Ok(None) };
+        let length = self.dim(rows, rows_rank.saturating_sub(1))?.as_constant();
+        let (Some(length), Some(0) | None) = (length.and_then(|length| usize::try_from(length).ok()), node.int("batch_dims"))
+        else {
+            return Ok(None);
+        };
+        let (Some(row), Some(rest)) = (index.get(..rows_rank.saturating_sub(1)), index.get(rows_rank.saturating_sub(1)..))
+        else {
+            return Ok(None);
+        };
+        let mut source = Vec::new();
+        for axis in 0..length.min(rank) {
+            let at = self.integer(rows, &[row, &[Poly::constant(axis as i128)]].concat())?;
+            let dim = self.dim(data, axis)?;
+            let at = if self.ask(at.clone())? { at } else { fits(at.plus(1, &dim))? };
+            self.in_range(&at, &dim)?;
+            source.push(at);
+        }
+        source.extend(rest.iter().cloned());
+        Ok((source.len() == rank).then_some((data, source)))
+    }
+}

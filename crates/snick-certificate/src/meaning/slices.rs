@@ -1,0 +1,219 @@
+//! Slices.
+
+use super::Element;
+use crate::case::{Case, Step, fits, stuck};
+use crate::graph::{Attribute, Node, Value};
+use crate::poly::Poly;
+
+/// A slice of an axis, in numpy's terms. Without a start or stop, it reaches to the end in its direction.
+pub(super) struct Range {
+    pub start: Option<Poly>,
+    pub stop: Option<Poly>,
+    pub step: Poly,
+}
+
+impl Case<'_> {
+    /// snick's primitive: element `k` is element `start + k * step`.
+    pub(super) fn primitive(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let (Some(data), Some(axes)) = (node.input(0), node.ints("axes")) else { return Ok(None) };
+        let (mut index, mut operand) = (index.to_vec(), 1);
+        for (i, &axis) in axes.iter().enumerate() {
+            let mut numbers = [Poly::default(), Poly::default(), Poly::default()];
+            for (name, number) in ["start", "len", "step"].into_iter().zip(&mut numbers) {
+                let known = match node.attributes.get(name) {
+                    Some(Attribute::Ints(ints)) => ints.get(i).copied(),
+                    Some(Attribute::Texts(texts)) => texts.get(i).and_then(|text| text.parse().ok()),
+                    _ => return Ok(None),
+                };
+                *number = match (known, node.input(operand)) {
+                    (Some(known), _) => Poly::constant(i128::from(known)),
+                    (None, Some(input)) => {
+                        operand += 1;
+                        self.scalar(input)?
+                    }
+                    (None, None) => return Ok(None),
+                };
+            }
+            let [start, _, step] = numbers;
+            let Some(axis) = usize::try_from(axis).ok().filter(|axis| *axis < index.len()) else { return Ok(None) };
+            index[axis] = fits(start.plus(1, &fits(step.times(&index[axis]))?))?;
+            let dim = self.dim(data, axis)?;
+            self.in_range(&index[axis], &dim)?;
+        }
+        Ok(Some((data, index)))
+    }
+
+    /// Slice-8: starts, stops and steps, by axis.
+    pub(super) fn range_of_each(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let [Some(data), Some(starts), Some(stops), Some(steps)] = [0, 1, 2, 3].map(|port| node.input(port)) else {
+            return Ok(None);
+        };
+        let axes = match node.input(4) {
+            Some(_) => self.constants(node, 4),
+            None => self.static_length(starts).map(|length| (0..length).collect()),
+        };
+        let Some(axes) = axes else { return Ok(None) };
+        let mut index = index.to_vec();
+        for (i, axis) in (0..).zip(axes) {
+            let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
+            let entry = [Poly::constant(i)];
+            let range = Range {
+                start: Some(self.integer(starts, &entry)?),
+                stop: Some(self.integer(stops, &entry)?),
+                step: self.integer(steps, &entry)?,
+            };
+            let dim = self.dim(data, axis)?;
+            let (start, _) = self.clamped(&range, &dim)?;
+            index[axis] = fits(start.plus(1, &fits(range.step.times(&index[axis]))?))?;
+        }
+        Ok(Some((data, index)))
+    }
+
+    /// The number of elements of a tensor with one axis.
+    pub(super) fn static_length(&self, value: Value) -> Option<i64> {
+        match self.graph.dims(value)? {
+            [crate::graph::Size::Int(length)] => Some(*length),
+            _ => None,
+        }
+    }
+
+    /// StridedSlice-1, whose masks are lists of 0 and 1.
+    pub(super) fn strided(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let [Some(data), Some(begins), Some(ends)] = [0, 1, 2].map(|port| node.input(port)) else {
+            return Ok(None);
+        };
+        let (Some(rank), Some(entries)) = (self.rank(data), self.static_length(begins)) else { return Ok(None) };
+        let is_set = |mask: &str, entry: i64| {
+            let bit = usize::try_from(entry).ok().and_then(|entry| node.ints(mask)?.get(entry));
+            bit.is_some_and(|bit| *bit != 0)
+        };
+        let is_new = |entry| is_set("new_axis_mask", entry) && !is_set("ellipsis_mask", entry);
+        let ellipsis = (0..entries).find(|&entry| is_set("ellipsis_mask", entry));
+        let consumed = (0..entries).filter(|&entry| !is_new(entry) && Some(entry) != ellipsis).count();
+        let (Some(skipped), mut source) = (rank.checked_sub(consumed), Vec::new()) else { return Ok(None) };
+        let mut outer = index.iter();
+        for entry in 0..entries {
+            if Some(entry) == ellipsis {
+                source.extend(outer.by_ref().take(skipped).cloned());
+                continue;
+            }
+            if is_new(entry) {
+                outer.next();
+                continue;
+            }
+            let at = [Poly::constant(i128::from(entry))];
+            let dim = self.dim(data, source.len())?;
+            if is_set("shrink_axis_mask", entry) {
+                let begin = self.integer(begins, &at)?;
+                let begin = if self.ask(begin.clone())? { begin } else { fits(begin.plus(1, &dim))? };
+                self.in_range(&begin, &dim)?;
+                source.push(begin);
+                continue;
+            }
+            let bound = |case: &mut Self, value, mask| match is_set(mask, entry) {
+                true => case.integer(value, &at).map(Some),
+                false => Ok(None),
+            };
+            let range = Range {
+                start: bound(self, begins, "begin_mask")?,
+                stop: bound(self, ends, "end_mask")?,
+                step: match node.input(3) {
+                    Some(strides) => self.integer(strides, &at)?,
+                    None => Poly::constant(1),
+                },
+            };
+            let (start, _) = self.clamped(&range, &dim)?;
+            let Some(k) = outer.next() else { return Ok(None) };
+            source.push(fits(start.plus(1, &fits(range.step.times(k))?))?);
+        }
+        source.extend(outer.cloned());
+        Ok((source.len() == rank).then_some((data, source)))
+    }
+
+    /// The first index and the number of elements of a range on an axis.
+    pub(super) fn clamped(&mut self, range: &Range, dim: &Poly) -> Step<(Poly, Poly)> {
+        let one = Poly::constant(1);
+        let ascends = self.ask(fits(range.step.plus(-1, &one))?)?;
+        if !ascends && range.step == Poly::default() {
+            return stuck("a step is 0");
+        }
+        let last = fits(dim.plus(-1, &one))?;
+        let (low, high) = match ascends {
+            true => (Poly::default(), dim.clone()),
+            false => (Poly::constant(-1), last.clone()),
+        };
+        let mut bound = |bound: &Option<Poly>, open: &Poly, low: &Poly| match bound {
+            None => Ok(open.clone()),
+            Some(bound) => {
+                let bound = if self.ask(bound.clone())? { bound.clone() } else { fits(bound.plus(1, dim))? };
+                let bound = self.max(bound, low.clone())?;
+                self.min(bound, high.clone())
+            }
+        };
+        let (start, stop, span, step);
+        if ascends {
+            start = bound(&range.start, &low, &low)?;
+            stop = bound(&range.stop, &high, &low)?;
+            (span, step) = (fits(stop.plus(-1, &start))?, range.step.clone());
+        } else {
+            start = bound(&range.start, &high, &Poly::default())?;
+            stop = bound(&range.stop, &low, &low)?;
+            (span, step) = (fits(start.plus(-1, &stop))?, fits(range.step.times_constant(-1))?);
+        }
+        if !self.ask(fits(span.plus(-1, &one))?)? {
+            return Ok((start, Poly::default()));
+        }
+        match self.quotient(&fits(span.plus(-1, &one))?, &step)? {
+            Some(quotient) => Ok((start, fits(quotient.plus(1, &one))?)),
+            None => stuck("a step may be 0"),
+        }
+    }
+
+    /// snick's primitive `bounds`: the first index and the length of a range.
+    pub(super) fn bounds(&mut self, node: &Node) -> Step<Option<[Poly; 2]>> {
+        let mut numbers = [const { None }; 4];
+        let mut operand = 0;
+        for (name, number) in ["size", "start", "stop", "step"].into_iter().zip(&mut numbers) {
+            *number = match node.attributes.get(name) {
+                Some(Attribute::Int(int)) => Some(Poly::constant(i128::from(*int))),
+                Some(Attribute::Text(text)) if text == "open" => None,
+                _ => {
+                    let Some(input) = node.input(operand) else { return Ok(None) };
+                    operand += 1;
+                    Some(self.scalar(input)?)
+                }
+            };
+        }
+        let [Some(size), start, stop, Some(step)] = numbers else { return Ok(None) };
+        let (start, length) = self.clamped(&Range { start, stop, step }, &size)?;
+        Ok(Some([start, length]))
+    }
+
+    /// Crop, whose window starts at offsets.
+    pub(super) fn crop(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let offsets = node.ints("offset").or_else(|| node.ints("crop_begin"));
+        let (Some(data), Some(axes), Some(offsets)) = (node.input(0), node.ints("axis"), offsets) else {
+            return Ok(None);
+        };
+        let mut index = index.to_vec();
+        for (&axis, &offset) in axes.iter().zip(offsets) {
+            let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
+            index[axis] = fits(index[axis].plus_constant(i128::from(offset)))?;
+        }
+        Ok(Some((data, index)))
+    }
+
+    pub(super) fn reversed(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let (Some(data), Some(axes)) = (node.input(0), self.constants(node, 1)) else { return Ok(None) };
+        let axes: Vec<usize> = match node.text("mode") {
+            Some("mask") => (0..axes.len()).filter(|&axis| axes[axis] != 0).collect(),
+            _ => axes.into_iter().filter_map(|axis| Self::axis(axis, index.len())).collect(),
+        };
+        let mut index = index.to_vec();
+        for axis in axes {
+            let last = fits(self.dim(data, axis)?.plus_constant(-1))?;
+            index[axis] = fits(last.plus(-1, &index[axis]))?;
+        }
+        Ok(Some((data, index)))
+    }
+}
