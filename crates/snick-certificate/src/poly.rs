@@ -1,6 +1,7 @@
 //! Polynomials over integer atoms with exact, checked arithmetic.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// An integer that a polynomial mentions, by its index in the table of [`Atoms`](crate::atoms::Atoms).
 pub type AtomId = u32;
@@ -129,15 +130,13 @@ impl Poly {
     }
 
     fn add(&mut self, monomial: Monomial, coefficient: i128) -> Option<()> {
-        let entry = self.terms.entry(monomial);
-        let sum = match &entry {
-            std::collections::btree_map::Entry::Occupied(old) => old.get().checked_add(coefficient)?,
-            std::collections::btree_map::Entry::Vacant(_) => coefficient,
-        };
-        match (entry, sum) {
-            (std::collections::btree_map::Entry::Occupied(old), 0) => drop(old.remove()),
-            (std::collections::btree_map::Entry::Vacant(_), 0) => {}
-            (entry, sum) => drop(entry.insert_entry(sum)),
+        match self.terms.entry(monomial) {
+            Entry::Vacant(_) if coefficient == 0 => {}
+            Entry::Vacant(entry) => drop(entry.insert(coefficient)),
+            Entry::Occupied(mut entry) => match entry.get().checked_add(coefficient)? {
+                0 => drop(entry.remove()),
+                sum => drop(entry.insert(sum)),
+            },
         }
         Some(())
     }

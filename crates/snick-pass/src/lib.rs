@@ -47,7 +47,8 @@ mod options;
 mod pass;
 mod pipeline;
 mod primitives;
-#[allow(dead_code)] mod prove;
+#[allow(dead_code)]
+mod prove;
 mod report;
 mod rules;
 mod selection;

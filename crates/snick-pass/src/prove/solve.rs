@@ -1,1 +1,0 @@
-//! Decides whether integer inequalities contradict each other.

@@ -1,0 +1,168 @@
+//! Decides whether integer inequalities contradict each other.
+//!
+//! Products of atoms count as atoms of their own, so that the inequalities are linear and the simplex method
+//! applies.
+
+mod dictionary;
+#[cfg(test)]
+pub(super) mod obligations;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use snick_certificate::{AtomId, Combination, Monomial, Poly};
+
+use dictionary::{Budget, CONSTANT, Dictionary, Solution, Terms, gcd};
+
+/// How many coefficients of the dictionary may be computed for one query.
+const MAX_WORK: u32 = 1_000_000;
+
+/// How many premises are looked at, those closest to the last one first.
+const MAX_PREMISES: usize = 256;
+
+/// Finds a combination of premises that is a negative constant; `None` if there is none within the budget.
+pub(super) fn contradiction(premises: &[Poly]) -> Option<Combination> {
+    let combination = by_at_most_two(premises).or_else(|| {
+        let mut budget = Budget(MAX_WORK);
+        related(premises).iter().find_map(|related| Problem::new(premises, related).solve(&mut budget))
+    })?;
+    combination.contradicts(premises).then_some(combination)
+}
+
+/// The contradictions that need no search, which are most: a premise that is a negative constant, or one that
+/// makes the sum with the last premise a negative constant.
+fn by_at_most_two(premises: &[Poly]) -> Option<Combination> {
+    let is_negative = |premise: &Poly| premise.as_constant().is_some_and(|constant| constant < 0);
+    if let Some(index) = premises.iter().position(is_negative) {
+        return Some(Combination(vec![(1, vec![index])]));
+    }
+    let (last, others) = premises.split_last()?;
+    let contradicts_last = |premise: &Poly| {
+        let opposite =
+            variable_terms(premise).map(|(monomial, coefficient)| (monomial, coefficient.checked_neg()));
+        opposite.eq(variable_terms(last).map(|(monomial, coefficient)| (monomial, Some(coefficient))))
+            && premise.constant_term().checked_add(last.constant_term()).is_some_and(|sum| sum < 0)
+    };
+    let index = others.iter().rposition(contradicts_last)?;
+    Some(Combination(vec![(1, vec![index]), (1, vec![others.len()])]))
+}
+
+fn variable_terms(poly: &Poly) -> impl Iterator<Item = (&Monomial, i128)> {
+    poly.terms().filter(|(monomial, _)| !monomial.is_empty())
+}
+
+/// Groups of premises that share atoms, directly or through others, by index: first the group of the last
+/// premise. In each group, premises come in the order of their distance from its last premise.
+fn related(premises: &[Poly]) -> Vec<Vec<usize>> {
+    let mut mentions: BTreeMap<AtomId, Vec<usize>> = BTreeMap::new();
+    for (index, premise) in premises.iter().enumerate().rev() {
+        for &atom in premise.terms().flat_map(|(monomial, _)| monomial) {
+            mentions.entry(atom).or_default().push(index);
+        }
+    }
+    let mut is_seen = vec![false; premises.len()];
+    let mut groups = Vec::new();
+    for start in (0..premises.len()).rev() {
+        if std::mem::replace(&mut is_seen[start], true) {
+            continue;
+        }
+        let mut group = vec![start];
+        let mut next = 0;
+        while let Some(&index) = group.get(next) {
+            next += 1;
+            for &atom in premises[index].terms().flat_map(|(monomial, _)| monomial) {
+                for other in mentions.remove(&atom).unwrap_or_default() {
+                    if !std::mem::replace(&mut is_seen[other], true) {
+                        group.push(other);
+                    }
+                }
+            }
+        }
+        group.truncate(MAX_PREMISES);
+        groups.push(group);
+    }
+    groups
+}
+
+/// Inequalities that may contradict each other.
+struct Problem {
+    inequalities: Vec<Inequality>,
+}
+
+/// A product of premises, which is at least 0.
+struct Inequality {
+    factors: Vec<usize>,
+    terms: Terms,
+    /// Whether the dictionary contains it.
+    is_used: bool,
+}
+
+/// Numbers for monomials; the empty one is [`CONSTANT`].
+struct Monomials(BTreeMap<Monomial, usize>);
+
+impl Monomials {
+    fn new() -> Self {
+        Self(BTreeMap::from([(Monomial::new(), CONSTANT)]))
+    }
+
+    fn terms(&mut self, poly: &Poly) -> Terms {
+        let mut number = |monomial: &Monomial| {
+            let next = self.0.len();
+            self.0.get(monomial).copied().unwrap_or_else(|| *self.0.entry(monomial.clone()).or_insert(next))
+        };
+        poly.terms().map(|(monomial, coefficient)| (number(monomial), coefficient)).collect()
+    }
+}
+
+impl Problem {
+    fn new(premises: &[Poly], group: &[usize]) -> Self {
+        let mut monomials = Monomials::new();
+        let inequality = |&index: &usize| Inequality {
+            factors: vec![index],
+            terms: monomials.terms(&premises[index]),
+            is_used: false,
+        };
+        Self { inequalities: group.iter().map(inequality).collect() }
+    }
+
+    /// Adds inequalities to a dictionary while its solution violates any.
+    fn solve(mut self, budget: &mut Budget) -> Option<Combination> {
+        let mut dictionary = Dictionary::new();
+        let mut used = Vec::new();
+        let mut point = vec![1];
+        loop {
+            let before = used.len();
+            for (index, inequality) in self.inequalities.iter_mut().enumerate() {
+                budget.spend(inequality.terms.len())?;
+                if !inequality.is_used && value(&inequality.terms, &point)? < 0 {
+                    inequality.is_used = true;
+                    used.push(index);
+                    dictionary.add(&inequality.terms, budget)?;
+                }
+            }
+            if used.len() == before {
+                return None;
+            }
+            match dictionary.solve(budget)? {
+                Solution::Point(values) => point = values,
+                Solution::Contradiction(multipliers) => return Some(self.combination(&used, &multipliers)),
+            }
+        }
+    }
+
+    fn combination(&self, used: &[usize], multipliers: &[(usize, i128)]) -> Combination {
+        let divisor = multipliers.iter().fold(0, |divisor, &(_, multiplier)| gcd(multiplier, divisor)).max(1);
+        let term = |&(number, multiplier): &(usize, i128)| {
+            (multiplier / divisor, self.inequalities[used[number]].factors.clone())
+        };
+        Combination(multipliers.iter().map(term).collect())
+    }
+}
+
+/// The value of a sum of terms, times that of the constant; monomials without a value are 0.
+fn value(terms: &Terms, point: &[i128]) -> Option<i128> {
+    terms.iter().try_fold(0_i128, |sum, &(monomial, coefficient)| {
+        sum.checked_add(coefficient.checked_mul(point.get(monomial).copied().unwrap_or(0))?)
+    })
+}

@@ -1,0 +1,384 @@
+//! Statements about slices, split into cases of premises that have to contradict each other.
+
+use std::ops::{Add, Mul, Sub};
+
+use snick_certificate::Poly;
+
+use super::contradiction;
+
+/// An integer with cases.
+#[derive(Clone)]
+pub(crate) enum Term {
+    Poly(Poly),
+    Add(Box<Term>, Box<Term>),
+    Mul(Box<Term>, Box<Term>),
+    If(Box<Condition>, Box<Term>, Box<Term>),
+    /// Rounded down; the divisor is positive and has no cases.
+    Div(Box<Term>, Poly),
+}
+
+/// A statement about integers.
+#[derive(Clone)]
+pub(crate) enum Condition {
+    /// At least 0.
+    NonNegative(Term),
+    And(Box<Condition>, Box<Condition>),
+    Not(Box<Condition>),
+}
+
+/// `hypotheses` imply `goal`.
+pub(crate) struct Obligation {
+    pub(crate) title: String,
+    pub(crate) names: Vec<String>,
+    pub(crate) hypotheses: Vec<Condition>,
+    pub(crate) goal: Condition,
+}
+
+impl From<i128> for Term {
+    fn from(value: i128) -> Self {
+        Self::Poly(Poly::constant(value))
+    }
+}
+
+macro_rules! operator {
+    ($trait:ident, $method:ident, |$left:ident, $right:ident| $result:expr) => {
+        impl<T: Into<Term>> $trait<T> for Term {
+            type Output = Term;
+
+            fn $method(self, right: T) -> Term {
+                let ($left, $right): (Term, Term) = (self, right.into());
+                $result
+            }
+        }
+
+        impl<T: Into<Term>> $trait<T> for &Term {
+            type Output = Term;
+
+            fn $method(self, right: T) -> Term {
+                $trait::$method(self.clone(), right)
+            }
+        }
+    };
+}
+
+operator!(Add, add, |left, right| Term::Add(Box::new(left), Box::new(right)));
+operator!(Sub, sub, |left, right| left + right * -1);
+operator!(Mul, mul, |left, right| Term::Mul(Box::new(left), Box::new(right)));
+
+impl From<&Term> for Term {
+    fn from(term: &Term) -> Self {
+        term.clone()
+    }
+}
+
+impl Term {
+    pub(crate) fn at_least(&self, bound: impl Into<Term>) -> Condition {
+        Condition::NonNegative(self - bound.into())
+    }
+
+    pub(crate) fn at_most(&self, bound: impl Into<Term>) -> Condition {
+        Condition::NonNegative(bound.into() - self)
+    }
+
+    pub(crate) fn below(&self, bound: impl Into<Term>) -> Condition {
+        self.at_most(bound.into() - 1)
+    }
+
+    pub(crate) fn equals(&self, other: impl Into<Term>) -> Condition {
+        let other = other.into();
+        self.at_least(&other).and(self.at_most(other))
+    }
+
+    pub(crate) fn if_else(condition: Condition, then: impl Into<Term>, otherwise: impl Into<Term>) -> Term {
+        Term::If(Box::new(condition), Box::new(then.into()), Box::new(otherwise.into()))
+    }
+
+    pub(crate) fn max(&self, other: impl Into<Term>) -> Term {
+        let other = other.into();
+        Self::if_else(self.at_least(&other), self, other)
+    }
+
+    pub(crate) fn min(&self, other: impl Into<Term>) -> Term {
+        let other = other.into();
+        Self::if_else(self.at_most(&other), self, other)
+    }
+
+    /// The quotient, rounded down.
+    pub(crate) fn div(&self, divisor: impl Into<Term>) -> Term {
+        match divisor.into() {
+            Term::Poly(divisor) => Term::Div(Box::new(self.clone()), divisor),
+            _ => panic!("a divisor without cases"),
+        }
+    }
+}
+
+impl Condition {
+    pub(crate) fn and(self, other: Condition) -> Condition {
+        Condition::And(Box::new(self), Box::new(other))
+    }
+
+    pub(crate) fn not(self) -> Condition {
+        Condition::Not(Box::new(self))
+    }
+
+    pub(crate) fn or(self, other: Condition) -> Condition {
+        self.not().and(other.not()).not()
+    }
+
+    pub(crate) fn implies(self, other: Condition) -> Condition {
+        self.and(other.not()).not()
+    }
+
+    pub(crate) fn iff(self, other: Condition) -> Condition {
+        self.clone().implies(other.clone()).and(other.implies(self))
+    }
+}
+
+impl Obligation {
+    /// The premises of each case of the hypotheses and the opposite of the goal, without the cases that are
+    /// dismissed on the way.
+    pub(crate) fn leaves(&self) -> Vec<Vec<Poly>> {
+        let atoms = u32::try_from(self.names.len()).unwrap();
+        let mut cases = Cases { atoms, quotients: Vec::new() };
+        let mut leaves = vec![Vec::new()];
+        for hypothesis in &self.hypotheses {
+            leaves = leaves.into_iter().flat_map(|leaf| cases.assume(hypothesis, true, leaf)).collect();
+        }
+        leaves.into_iter().flat_map(|leaf| cases.assume(&self.goal, false, leaf)).collect()
+    }
+}
+
+/// Splits terms into cases. Quotients become atoms.
+struct Cases {
+    atoms: u32,
+    quotients: Vec<(Poly, Poly, u32)>,
+}
+
+impl Cases {
+    /// The values of a term and the premises under which they hold.
+    fn values(&mut self, term: &Term, premises: Vec<Poly>) -> Vec<(Poly, Vec<Poly>)> {
+        match term {
+            Term::Poly(poly) => vec![(poly.clone(), premises)],
+            Term::Add(a, b) => self.pairs(a, b, premises, |a, b| a.plus(1, b).unwrap()),
+            Term::Mul(a, b) => self.pairs(a, b, premises, |a, b| a.times(b).unwrap()),
+            Term::If(condition, then, otherwise) => {
+                let mut values = Vec::new();
+                for (holds, branch) in [(true, then), (false, otherwise)] {
+                    for premises in self.assume(condition, holds, premises.clone()) {
+                        if contradiction(&premises).is_none() {
+                            values.extend(self.values(branch, premises));
+                        }
+                    }
+                }
+                values
+            }
+            Term::Div(dividend, divisor) => {
+                let values = self.values(dividend, premises);
+                values
+                    .into_iter()
+                    .map(|(dividend, premises)| self.quotient(dividend, divisor, premises))
+                    .collect()
+            }
+        }
+    }
+
+    fn pairs(
+        &mut self,
+        a: &Term,
+        b: &Term,
+        premises: Vec<Poly>,
+        operation: impl Fn(&Poly, &Poly) -> Poly,
+    ) -> Vec<(Poly, Vec<Poly>)> {
+        let mut pairs = Vec::new();
+        for (a, premises) in self.values(a, premises) {
+            pairs.extend(self.values(b, premises).into_iter().map(|(b, p)| (operation(&a, &b), p)));
+        }
+        pairs
+    }
+
+    fn quotient(&mut self, dividend: Poly, divisor: &Poly, mut premises: Vec<Poly>) -> (Poly, Vec<Poly>) {
+        let known = self.quotients.iter().find(|(a, b, _)| *a == dividend && b == divisor);
+        let atom = known.map_or(self.atoms, |&(.., atom)| atom);
+        let quotient = Poly::atom(atom);
+        let remainder = dividend.plus(-1, &divisor.times(&quotient).unwrap()).unwrap();
+        if atom == self.atoms {
+            self.atoms += 1;
+            self.quotients.push((dividend, divisor.clone(), atom));
+        }
+        premises.push(remainder.clone());
+        premises.push(divisor.plus_constant(-1).unwrap().plus(-1, &remainder).unwrap());
+        (quotient, premises)
+    }
+
+    /// The premises in each case in which a condition holds, or does not.
+    fn assume(&mut self, condition: &Condition, holds: bool, premises: Vec<Poly>) -> Vec<Vec<Poly>> {
+        match condition {
+            Condition::NonNegative(term) => {
+                let premise = |(poly, mut premises): (Poly, Vec<Poly>)| {
+                    let poly = if holds { poly } else { poly.negated().unwrap() };
+                    premises.push(poly.tightened());
+                    premises
+                };
+                self.values(term, premises).into_iter().map(premise).collect()
+            }
+            Condition::Not(condition) => self.assume(condition, !holds, premises),
+            Condition::And(a, b) if holds => {
+                let cases = self.assume(a, true, premises);
+                cases.into_iter().flat_map(|premises| self.assume(b, true, premises)).collect()
+            }
+            Condition::And(a, b) => {
+                let mut cases = self.assume(a, false, premises.clone());
+                for premises in self.assume(a, true, premises) {
+                    cases.extend(self.assume(b, false, premises));
+                }
+                cases
+            }
+        }
+    }
+}
+
+/// Names for atoms, and terms for the names.
+fn atoms<const N: usize>(names: [&str; N]) -> (Vec<String>, [Term; N]) {
+    let mut atom = 0..;
+    (names.map(String::from).to_vec(), names.map(|_| Term::Poly(Poly::atom(atom.next().unwrap()))))
+}
+
+/// Start, length, and whether `k` is selected, of `begin:end:step` along an axis of a size.
+fn strided(
+    size: &Term,
+    k: &Term,
+    begin: Option<&Term>,
+    end: Option<&Term>,
+    step: i128,
+) -> (Term, Term, Condition) {
+    let from_end = |bound: &Term| Term::if_else(bound.below(0), bound + size, bound);
+    let clamp = |bound: Option<&Term>, default: Term, low: i128, high: Term| {
+        bound.map_or(default, from_end).max(low).min(high)
+    };
+    let at = |start: &Term| start + k * step;
+    let (start, span, is_selected) = if step > 0 {
+        let start = clamp(begin, 0.into(), 0, size.clone());
+        let stop = clamp(end, size.clone(), 0, size.clone());
+        (start.clone(), &stop - &start, at(&start).below(&stop))
+    } else {
+        let start = clamp(begin, size - 1, 0, size - 1);
+        let stop = clamp(end, (-1).into(), -1, size.clone());
+        (start.clone(), &start - &stop, at(&start).at_least(&stop + 1))
+    };
+    let len = Term::if_else(span.at_most(0), 0, (&span - 1).div(step.abs()) + 1);
+    (start, len, k.at_least(0).and(is_selected))
+}
+
+/// Statements about slices with steps that are known.
+pub(crate) fn linear() -> Vec<Obligation> {
+    let mut obligations = Vec::new();
+    let mut add = |title: String, names: &Vec<String>, hypotheses: &[&Condition], goal: Condition| {
+        let hypotheses = hypotheses.iter().copied().cloned().collect();
+        obligations.push(Obligation { title, names: names.clone(), hypotheses, goal });
+    };
+    let (names, [size, k, begin, end]) = atoms(["W", "k", "begin", "end"]);
+    let constant = |value: Option<i128>| value.map(Term::from);
+    let title = |begin: Option<i128>, end: Option<i128>, step: i128| {
+        let bound = |bound: Option<i128>| bound.map_or_else(String::new, |bound| bound.to_string());
+        format!("W[{}:{}:{step}]", bound(begin), bound(end))
+    };
+    let mut bounds: Vec<(Option<Term>, Option<Term>, i128, String)> = [
+        (None, None, -2),
+        (Some(-3), Some(1), -2),
+        (Some(1), Some(-1), 1),
+        (None, None, 3),
+        (Some(5), Some(3), 1),
+        (Some(-1), Some(-(1 << 31)), -1),
+        (Some(0), Some((1 << 31) - 1), 1),
+    ]
+    .map(|(begin, end, step)| (constant(begin), constant(end), step, title(begin, end, step)))
+    .to_vec();
+    for step in [1, -1, 2, -3] {
+        bounds.push((Some(begin.clone()), Some(end.clone()), step, format!("W[begin:end:{step}]")));
+    }
+    let is_size = size.at_least(0);
+    for (begin, end, step, title) in bounds {
+        let (start, len, is_selected) = strided(&size, &k, begin.as_ref(), end.as_ref(), step);
+        let is_within = k.at_least(0).and(k.below(&len));
+        let at = &start + &k * step;
+        let goal = is_selected.iff(is_within.clone());
+        add(format!("{title} selects below its length"), &names, &[&is_size], goal);
+        let goal = at.at_least(0).and(at.below(&size));
+        add(format!("{title} is in bounds"), &names, &[&is_size, &is_within], goal);
+    }
+    let closed_forms = [
+        (None, None, -2, (&size + 1).div(2)),
+        (None, None, 2, (&size + 1).div(2)),
+        (Some(-3), Some(1), -2, ((&size + 1).div(2) - 2).max(0)),
+        (Some(0), Some(-1), 1, (&size - 1).max(0)),
+        (Some(2), Some(-2), 1, (&size - 4).max(0)),
+    ];
+    for (begin, end, step, expected) in closed_forms {
+        let (_, len, _) = strided(&size, &k, constant(begin).as_ref(), constant(end).as_ref(), step);
+        let title = title(begin, end, step);
+        add(format!("length of {title}"), &names, &[&is_size], len.equals(expected));
+    }
+    let (start, odd, _) = strided(&size, &k, Some(&1.into()), None, 2);
+    let (_, len, _) = strided(&odd, &k, None, Some(&(-3).into()), 1);
+    let goal = len.equals((size.div(2) - 3).max(0));
+    add("length of x[1::2][:-3]".into(), &names, &[&is_size], goal);
+    let goal =
+        start.at_least(0).and(k.at_least(0).and(k.below(&odd)).implies((&start + &k * 2).below(&size)));
+    add("x[1::2] is in bounds".into(), &names, &[&is_size], goal);
+    let (first, reversed, _) = strided(&size, &k, None, None, -1);
+    let (second, len, _) = strided(&reversed, &k, Some(&1.into()), None, 2);
+    let is_within = k.at_least(0).and(k.below(&len));
+    let goal = len.equals(size.div(2));
+    add("length of x[::-1][1::2]".into(), &names, &[&is_size], goal);
+    let goal = (first - (second + &k * 2)).equals(&size - 2 - &k * 2);
+    add("elements of x[::-1][1::2]".into(), &names, &[&is_size, &is_within], goal);
+
+    let (names, [a, b, start, len, k]) = atoms(["A", "B", "start", "len", "k"]);
+    for step in [1_i128, 2, -1, -3] {
+        // How many elements come from the part in which the slice starts.
+        let first =
+            if step > 0 { (&start - &a).div(step) * -1 } else { ((&start - &a + 1) * -1).div(-step) * -1 };
+        let first = first.max(0).min(&len);
+        let (at, last) = (&start + &k * step, &start + (&len - 1) * step);
+        let total = &a + &b;
+        let hypotheses = [
+            a.at_least(0),
+            b.at_least(0),
+            len.at_least(1),
+            start.at_least(0),
+            start.below(&total),
+            last.at_least(0),
+            last.below(&total),
+            k.at_least(0),
+            k.below(&len),
+        ];
+        let in_a = at.at_least(0).and(at.below(&a));
+        let in_b = at.at_least(&a).and(at.below(&total));
+        let (in_first, in_second) = if step > 0 { (in_a, in_b) } else { (in_b, in_a) };
+        let goal = k.below(&first).implies(in_first).and(k.at_least(&first).implies(in_second));
+        add(format!("slice of concat by {step}"), &names, &hypotheses.each_ref(), goal);
+    }
+
+    let (names, [d, s1, l1, s2, l2, k]) = atoms(["d", "s1", "l1", "s2", "l2", "k"]);
+    for (p1, p2) in [(2, 3), (-2, 1), (3, -2), (-1, -1)] {
+        let within = |start: &Term, len: &Term, step: i128, size: &Term| {
+            let last = start + (len - 1) * step;
+            start.at_least(0).and(start.below(size)).and(last.at_least(0)).and(last.below(size))
+        };
+        let hypotheses = [
+            l2.at_least(1),
+            within(&s1, &l1, p1, &d),
+            within(&s2, &l2, p2, &l1),
+            k.at_least(0),
+            k.below(&l2),
+        ];
+        let at = &s1 + (&s2 + &k * p2) * p1;
+        add(
+            format!("slice of slice by {p1} and {p2}"),
+            &names,
+            &hypotheses.each_ref(),
+            at.at_least(0).and(at.below(&d)),
+        );
+    }
+    obligations
+}
