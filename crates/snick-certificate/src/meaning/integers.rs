@@ -35,12 +35,12 @@ impl Case<'_> {
     }
 
     /// An element of an integer tensor, as a polynomial.
-    pub(super) fn known_integer(&mut self, value: Value, index: &[Poly]) -> Step<Option<Poly>> {
+    pub(crate) fn known_integer(&mut self, value: Value, index: &[Poly]) -> Step<Option<Poly>> {
         let graph = self.graph;
         if let Some(integers) = graph.integers(value) {
             return self.constant_element(value, integers, index);
         }
-        let Some(node) = graph.node(value) else { return Ok(None) };
+        let Some(node) = graph.node(value).filter(|_| self.is_exact(value)) else { return Ok(None) };
         match node.op.as_str() {
             "ShapeOf" => {
                 let (Some(data), [at]) = (node.input(0), index) else { return Ok(None) };
@@ -78,7 +78,7 @@ impl Case<'_> {
         if let Some(at) = flat.as_constant().and_then(|at| usize::try_from(at).ok()) {
             return Ok(integers.get(at).map(|int| Poly::constant(i128::from(*int))));
         }
-        let step = number(1) - number(0);
+        let step = if integers.len() > 1 { number(1) - number(0) } else { 0 };
         if (1..integers.len()).all(|at| number(at) - number(at - 1) == step) {
             return Ok(Poly::constant(number(0)).plus(step, &flat));
         }

@@ -1,3 +1,6 @@
 //! Proofs for all sizes: that rewrites keep what a graph computes, and that two graphs compute the same.
 
-mod solve;
+mod export;
+pub(crate) mod rewrite;
+mod search;
+pub(crate) mod solve;

@@ -1,0 +1,131 @@
+//! Exports graphs to the form that certificates speak about.
+
+mod constants;
+mod sizes;
+
+use std::collections::{BTreeMap, HashMap};
+
+use snick_certificate as certificate;
+use snick_certificate::Attribute;
+use snick_ir::{AttrValue, Fact, Graph, Known, NodeId, Op, OpTraits, Value};
+use snick_shape::Symbols;
+use snick_tensor::Tensor;
+
+use self::constants::Constants;
+use self::sizes::Sizes;
+
+/// Exports graphs as parts of one graph.
+#[derive(Default)]
+pub(super) struct Exporter<'g> {
+    pub(super) graph: certificate::Graph,
+    constants: Constants,
+    /// Ops with the same type and attributes that differ nevertheless.
+    variants: HashMap<String, Vec<&'g Op>>,
+    pub(super) bodies: Vec<&'g Graph>,
+}
+
+/// Where the values of a graph are in the exported one.
+#[derive(Default)]
+pub(super) struct Exported {
+    pub(super) values: HashMap<Value, certificate::Value>,
+    sizes: Sizes,
+    /// The tensors of values that do not depend on inputs.
+    constants: HashMap<Value, Tensor>,
+}
+
+impl<'g> Exporter<'g> {
+    /// Exports a node whose inputs are exported already. Nothing is known about the values of a node that is
+    /// `unknown`, except their facts.
+    pub(super) fn add(&mut self, graph: &'g Graph, id: NodeId, exported: &mut Exported, is_unknown: bool) {
+        let node = graph.node(id);
+        let op = node.op();
+        let mut new = certificate::Node {
+            op: op.type_name().to_string(),
+            is_unique: is_unknown
+                || op.has(OpTraits::ROOT)
+                || !op.traits().intersects(OpTraits::PURE | OpTraits::HAS_BODIES),
+            ..certificate::Node::default()
+        };
+        let mut tensors = Vec::new();
+        if !is_unknown {
+            let inputs = graph.inputs(id);
+            tensors = self.constants.evaluate(node, &inputs, &exported.constants);
+            new.inputs = inputs.iter().map(|input| exported.values.get(&(*input)?).copied()).collect();
+            new.attributes = self.attributes(op);
+            new.bodies = op.bodies().map(|(_, body)| self.body(body)).collect();
+        }
+        for fact in node.outputs() {
+            exported.sizes.declare_symbols(fact, graph.symbols(), &mut self.graph);
+        }
+        let number = self.graph.nodes.len();
+        for (port, fact) in node.outputs().enumerate() {
+            let own = certificate::Value { node: number, port };
+            let tensor = tensors.get(port);
+            new.outputs.push(self.output(fact, graph.symbols(), own, tensor, exported));
+            exported.values.insert(Value { node: id, port: port as u32 }, own);
+        }
+        exported.constants.extend((0..).zip(tensors).map(|(port, tensor)| (Value { node: id, port }, tensor)));
+        self.graph.nodes.push(new);
+    }
+
+    fn output(
+        &mut self,
+        fact: &Fact,
+        symbols: &Symbols,
+        own: certificate::Value,
+        tensor: Option<&Tensor>,
+        exported: &mut Exported,
+    ) -> certificate::Output {
+        let dims = fact.shape().dims();
+        let output = certificate::Output {
+            element_type: fact.element_type().name().to_string(),
+            dims: dims.map(|dims| {
+                (0..).zip(dims).map(|(axis, dim)| exported.sizes.of_axis(dim, symbols, own, axis)).collect()
+            }),
+            constant: tensor.map(|tensor| self.constants.number(tensor)),
+        };
+        if let (Some(Known::Elements(elements)), Some([] | [_])) = (fact.known(), dims) {
+            exported.sizes.name_elements(elements, own);
+        }
+        output
+    }
+
+    fn attributes(&mut self, op: &'g Op) -> BTreeMap<String, Attribute> {
+        let mut attributes: BTreeMap<String, Attribute> =
+            op.attrs().iter().map(|(name, value)| (name.to_string(), attribute(value))).collect();
+        if let Op::SubGraph(op) = op {
+            attributes.insert("kind".into(), Attribute::Text(format!("{:?}", op.kind)));
+            attributes.insert("maps".into(), Attribute::Text(format!("{:?}", op.maps)));
+            return attributes;
+        }
+        // Versions of an op may differ in meaning although their attributes are equal.
+        let alike = self.variants.entry(format!("{} {attributes:?}", op.type_name())).or_default();
+        let variant = alike.iter().position(|other| *other == op).unwrap_or_else(|| {
+            alike.push(op);
+            alike.len() - 1
+        });
+        if variant > 0 && !matches!(op, Op::Const(_)) {
+            attributes.insert("variant".into(), Attribute::Int(variant as i64));
+        }
+        attributes
+    }
+
+    fn body(&mut self, body: &'g Graph) -> usize {
+        let known = self.bodies.iter().position(|other| *other == body);
+        known.unwrap_or_else(|| {
+            self.bodies.push(body);
+            self.bodies.len() - 1
+        })
+    }
+}
+
+fn attribute(value: &AttrValue) -> Attribute {
+    match value {
+        AttrValue::Int(int) => Attribute::Int(*int),
+        AttrValue::Ints(ints) => Attribute::Ints(ints.to_vec()),
+        AttrValue::Text(text) => Attribute::Text(text.to_string()),
+        AttrValue::Texts(texts) => Attribute::Texts(texts.clone()),
+        AttrValue::Bool(bool) => Attribute::Text(bool.to_string()),
+        other => Attribute::Text(format!("{other:?}")),
+    }
+}
