@@ -228,13 +228,18 @@ impl<'c> Case<'c> {
         let Some(size) = self.graph.dims(value).and_then(|dims| dims.get(axis)) else {
             return stuck("a rank is not known");
         };
-        match size {
-            Size::Any(low, high) => {
-                let high = high.map(|high| Poly::constant(i128::from(high)));
-                self.atom(Atom::Dim(value, axis), Some(*low), high)
+        let Size::Any(low, high) = size else {
+            let size = self.size(size)?;
+            if self.is_before {
+                self.assume(size.clone());
             }
-            size => self.size(size),
+            return Ok(size);
+        };
+        if let Some(size) = self.nested(|case| case.computed_size(value, axis))? {
+            return Ok(size);
         }
+        let high = high.map(|high| Poly::constant(i128::from(high)));
+        self.atom(Atom::Dim(value, axis), Some(*low), high)
     }
 
     /// The sizes of all axes.

@@ -23,6 +23,9 @@ pub struct Poly {
 }
 
 impl Poly {
+    /// The constant 0.
+    pub const ZERO: Self = Self { terms: BTreeMap::new() };
+
     /// A constant.
     pub fn constant(value: i128) -> Self {
         let mut poly = Self::default();

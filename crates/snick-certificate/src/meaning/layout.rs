@@ -71,12 +71,13 @@ impl Case<'_> {
             Ok(products)
         };
         let (left, right) = (products(inner, sources)?, products(outer, targets)?);
-        for total in 1..left.len() + right.len() - 1 {
-            for m in 0..=total.min(left.len() - 1) {
-                if let (Some(a), Some(b)) = (left.get(m), right.get(total - m))
-                    && a == b
-                {
-                    return Ok(Some((m, total - m)));
+        for is_proved in [false, true] {
+            for total in 1..left.len() + right.len() - 1 {
+                for m in 0..=total.min(left.len() - 1) {
+                    let (Some(a), Some(b)) = (left.get(m), right.get(total - m)) else { continue };
+                    if a == b || is_proved && self.equal(a, b)? {
+                        return Ok(Some((m, total - m)));
+                    }
                 }
             }
         }

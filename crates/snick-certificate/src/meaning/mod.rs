@@ -6,7 +6,7 @@ mod layout;
 mod pieces;
 mod slices;
 
-use crate::case::{Case, Step, fits};
+use crate::case::{Case, Step, fits, stuck};
 use crate::graph::{Node, Value};
 use crate::poly::Poly;
 
@@ -35,9 +35,7 @@ impl Case<'_> {
                 let [from, to] = [*source, value].map(|value| graph.output(value).map(|out| &out.element_type));
                 from == to
             })),
-            "slice" => self.primitive(node, index),
-            "Slice" => self.range_of_each(node, index),
-            "StridedSlice" => self.strided(node, index),
+            "slice" | "Slice" | "StridedSlice" => self.selected(node, index),
             "Split" | "VariadicSplit" => self.part(node, value, index),
             "Crop" => self.crop(node, index),
             "Reverse" => self.reversed(node, index),
@@ -54,15 +52,31 @@ impl Case<'_> {
         }
     }
 
-    /// Requires that an index is in range. For the value before a change, this is a premise.
+    /// The size of an axis, if it follows from the inputs.
+    pub(crate) fn computed_size(&mut self, value: Value, axis: usize) -> Step<Option<Poly>> {
+        let graph = self.graph;
+        let Some(node) = graph.node(value) else { return Ok(None) };
+        match node.op.as_str() {
+            "slice" | "Slice" | "StridedSlice" => self.selected_size(node, axis),
+            "Concat" => self.concatenated_size(node, axis),
+            _ => Ok(None),
+        }
+    }
+
+    /// Requires that an index is in range.
     fn in_range(&mut self, index: &Poly, dim: &Poly) -> Step<()> {
         let below = fits(fits(dim.plus_constant(-1))?.plus(-1, index))?;
-        for condition in [index.clone(), below] {
-            if self.is_before {
-                self.assume(condition);
-            } else if !self.holds(condition)? {
-                return crate::case::stuck("an index may be out of range");
-            }
+        self.require(index.clone(), "an index may be out of range")?;
+        self.require(below, "an index may be out of range")
+    }
+
+    /// Requires that a polynomial is at least 0, or else the value does not exist. For the value
+    /// before a change, this is a premise.
+    fn require(&mut self, condition: Poly, reason: &str) -> Step<()> {
+        if self.is_before {
+            self.assume(condition);
+        } else if !self.holds(condition)? {
+            return stuck(reason);
         }
         Ok(())
     }

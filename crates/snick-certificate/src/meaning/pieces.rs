@@ -11,10 +11,17 @@ impl Case<'_> {
         let (Some(data), Some(&[axis])) = (node.input(0), self.constants(node, 1).as_deref()) else { return Ok(None) };
         let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
         let mut at = index[axis].clone();
-        for port in 0..value.port {
+        let mut rest = self.dim(data, axis)?;
+        for port in 0..node.outputs.len() {
             let length = self.dim(Value { port, ..value }, axis)?;
-            at = fits(at.plus(1, &length))?;
+            if port < value.port {
+                at = fits(at.plus(1, &length))?;
+            }
+            rest = fits(rest.plus(-1, &length))?;
         }
+        // The parts cover the whole axis.
+        self.require(rest.clone(), "parts may be too long")?;
+        self.require(fits(rest.times_constant(-1))?, "parts may be too short")?;
         Ok(Some((data, Self::at(index, axis, at))))
     }
 
@@ -31,6 +38,20 @@ impl Case<'_> {
             at = behind;
         }
         Ok(None)
+    }
+
+    pub(super) fn concatenated_size(&mut self, node: &Node, axis: usize) -> Step<Option<Poly>> {
+        let rank = node.input(0).and_then(|first| self.rank(first));
+        let joined = node.int("axis").zip(rank).and_then(|(axis, rank)| Self::axis(axis, rank));
+        if joined != Some(axis) {
+            return Ok(None);
+        }
+        let mut size = Poly::ZERO;
+        for input in node.inputs.iter().copied().flatten() {
+            let length = self.dim(input, axis)?;
+            size = fits(size.plus(1, &length))?;
+        }
+        Ok(Some(size))
     }
 
     /// Elements outside of the data are the value of input 3.
@@ -52,7 +73,7 @@ impl Case<'_> {
         Ok(Some((data, source)))
     }
 
-    /// An index out of range yields zeros, or is an error with `checks_indices`.
+    /// An index out of range yields zeros, or is an error with `checks_indices` and if the axis is empty.
     pub(super) fn gathered(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
         let (Some(data), Some(indices)) = (node.input(0), node.input(1)) else { return Ok(None) };
         let (Some(rank), Some(indices_rank)) = (self.rank(data), self.rank(indices)) else { return Ok(None) };
@@ -70,7 +91,8 @@ impl Case<'_> {
         };
         let at = self.integer(indices, &[&index[..batch], middle].concat())?;
         let dim = self.dim(data, axis)?;
-        let at = if self.ask(at.clone())? { at } else { fits(at.plus(1, &dim))? };
+        self.require(fits(dim.plus_constant(-1))?, "an axis may be empty")?;
+        let at = self.from_end(at, &dim)?;
         if node.attributes.get("checks_indices") == Some(&Attribute::Text("true".to_string())) {
             self.in_range(&at, &dim)?;
         } else if !self.ask(at.clone())? || self.ask(fits(at.plus(-1, &dim))?)? {
@@ -96,7 +118,7 @@ impl Case<'_> {
         for axis in 0..length.min(rank) {
             let at = self.integer(rows, &[row, &[Poly::constant(axis as i128)]].concat())?;
             let dim = self.dim(data, axis)?;
-            let at = if self.ask(at.clone())? { at } else { fits(at.plus(1, &dim))? };
+            let at = self.from_end(at, &dim)?;
             self.in_range(&at, &dim)?;
             source.push(at);
         }

@@ -12,13 +12,81 @@ pub(super) struct Range {
     pub step: Poly,
 }
 
+/// What happens to an axis of the data, or between two axes.
+enum Entry {
+    /// The axis is kept.
+    Whole,
+    /// An axis of size 1 is inserted.
+    New,
+    /// One index is selected, and the axis is dropped.
+    Single(Poly),
+    /// Element `k` is element `start + k * step`; also the number of elements.
+    Range(Poly, Poly, Poly),
+}
+
 impl Case<'_> {
-    /// snick's primitive: element `k` is element `start + k * step`.
-    pub(super) fn primitive(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
-        let (Some(data), Some(axes)) = (node.input(0), node.ints("axes")) else { return Ok(None) };
-        let (mut index, mut operand) = (index.to_vec(), 1);
+    /// The element of the data that an element of a slice is.
+    pub(super) fn selected(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+        let (Some(data), Some(entries)) = (node.input(0), self.entries(node)?) else { return Ok(None) };
+        let (mut source, mut outer) = (Vec::new(), index.iter());
+        for entry in entries {
+            let at = match entry {
+                Entry::Single(at) => at,
+                entry => {
+                    let Some(k) = outer.next() else { return Ok(None) };
+                    match entry {
+                        Entry::New | Entry::Single(_) => continue,
+                        Entry::Whole => {
+                            source.push(k.clone());
+                            continue;
+                        }
+                        Entry::Range(start, _, step) => fits(start.plus(1, &fits(step.times(k))?))?,
+                    }
+                }
+            };
+            let dim = self.dim(data, source.len())?;
+            self.in_range(&at, &dim)?;
+            source.push(at);
+        }
+        Ok(Some((data, source)))
+    }
+
+    /// The size of an axis of a slice.
+    pub(super) fn selected_size(&mut self, node: &Node, axis: usize) -> Step<Option<Poly>> {
+        let (Some(data), Some(entries)) = (node.input(0), self.entries(node)?) else { return Ok(None) };
+        let (mut inner, mut outer) = (0, 0);
+        for entry in entries {
+            let is_here = outer == axis && !matches!(entry, Entry::Single(_));
+            match entry {
+                Entry::New if is_here => return Ok(Some(Poly::constant(1))),
+                Entry::Whole if is_here => return self.dim(data, inner).map(Some),
+                Entry::Range(_, length, _) if is_here => return Ok(Some(length)),
+                _ => {}
+            }
+            inner += usize::from(!matches!(entry, Entry::New));
+            outer += usize::from(!matches!(entry, Entry::Single(_)));
+        }
+        Ok(None)
+    }
+
+    fn entries(&mut self, node: &Node) -> Step<Option<Vec<Entry>>> {
+        match node.op.as_str() {
+            "slice" => self.primitive(node),
+            "Slice" => self.range_of_each(node),
+            "StridedSlice" => self.strided(node),
+            _ => Ok(None),
+        }
+    }
+
+    /// snick's primitive: numbers that are not attributes are scalar inputs.
+    fn primitive(&mut self, node: &Node) -> Step<Option<Vec<Entry>>> {
+        let (Some(rank), Some(axes)) = (node.input(0).and_then(|data| self.rank(data)), node.ints("axes")) else {
+            return Ok(None);
+        };
+        let mut entries: Vec<Entry> = (0..rank).map(|_| Entry::Whole).collect();
+        let mut operand = 1;
         for (i, &axis) in axes.iter().enumerate() {
-            let mut numbers = [Poly::default(), Poly::default(), Poly::default()];
+            let mut numbers = [const { Poly::ZERO }; 3];
             for (name, number) in ["start", "len", "step"].into_iter().zip(&mut numbers) {
                 let known = match node.attributes.get(name) {
                     Some(Attribute::Ints(ints)) => ints.get(i).copied(),
@@ -34,17 +102,15 @@ impl Case<'_> {
                     (None, None) => return Ok(None),
                 };
             }
-            let [start, _, step] = numbers;
-            let Some(axis) = usize::try_from(axis).ok().filter(|axis| *axis < index.len()) else { return Ok(None) };
-            index[axis] = fits(start.plus(1, &fits(step.times(&index[axis]))?))?;
-            let dim = self.dim(data, axis)?;
-            self.in_range(&index[axis], &dim)?;
+            let [start, length, step] = numbers;
+            let Some(entry) = Self::axis(axis, rank).and_then(|axis| entries.get_mut(axis)) else { return Ok(None) };
+            *entry = Entry::Range(start, length, step);
         }
-        Ok(Some((data, index)))
+        Ok(Some(entries))
     }
 
     /// Slice-8: starts, stops and steps, by axis.
-    pub(super) fn range_of_each(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+    fn range_of_each(&mut self, node: &Node) -> Step<Option<Vec<Entry>>> {
         let [Some(data), Some(starts), Some(stops), Some(steps)] = [0, 1, 2, 3].map(|port| node.input(port)) else {
             return Ok(None);
         };
@@ -52,21 +118,21 @@ impl Case<'_> {
             Some(_) => self.constants(node, 4),
             None => self.static_length(starts).map(|length| (0..length).collect()),
         };
-        let Some(axes) = axes else { return Ok(None) };
-        let mut index = index.to_vec();
+        let (Some(rank), Some(axes)) = (self.rank(data), axes) else { return Ok(None) };
+        let mut entries: Vec<Entry> = (0..rank).map(|_| Entry::Whole).collect();
         for (i, axis) in (0..).zip(axes) {
-            let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
-            let entry = [Poly::constant(i)];
+            let Some(axis) = Self::axis(axis, rank) else { return Ok(None) };
+            let at = [Poly::constant(i)];
             let range = Range {
-                start: Some(self.integer(starts, &entry)?),
-                stop: Some(self.integer(stops, &entry)?),
-                step: self.integer(steps, &entry)?,
+                start: Some(self.integer(starts, &at)?),
+                stop: Some(self.integer(stops, &at)?),
+                step: self.integer(steps, &at)?,
             };
             let dim = self.dim(data, axis)?;
-            let (start, _) = self.clamped(&range, &dim)?;
-            index[axis] = fits(start.plus(1, &fits(range.step.times(&index[axis]))?))?;
+            let (start, length) = self.clamped(&range, &dim)?;
+            entries[axis] = Entry::Range(start, length, range.step);
         }
-        Ok(Some((data, index)))
+        Ok(Some(entries))
     }
 
     /// The number of elements of a tensor with one axis.
@@ -78,7 +144,7 @@ impl Case<'_> {
     }
 
     /// StridedSlice-1, whose masks are lists of 0 and 1.
-    pub(super) fn strided(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
+    fn strided(&mut self, node: &Node) -> Step<Option<Vec<Entry>>> {
         let [Some(data), Some(begins), Some(ends)] = [0, 1, 2].map(|port| node.input(port)) else {
             return Ok(None);
         };
@@ -90,29 +156,29 @@ impl Case<'_> {
         let is_new = |entry| is_set("new_axis_mask", entry) && !is_set("ellipsis_mask", entry);
         let ellipsis = (0..entries).find(|&entry| is_set("ellipsis_mask", entry));
         let consumed = (0..entries).filter(|&entry| !is_new(entry) && Some(entry) != ellipsis).count();
-        let (Some(skipped), mut source) = (rank.checked_sub(consumed), Vec::new()) else { return Ok(None) };
-        let mut outer = index.iter();
+        let Some(skipped) = rank.checked_sub(consumed) else { return Ok(None) };
+        let (mut plan, mut axis) = (Vec::new(), 0);
         for entry in 0..entries {
             if Some(entry) == ellipsis {
-                source.extend(outer.by_ref().take(skipped).cloned());
+                plan.extend((0..skipped).map(|_| Entry::Whole));
+                axis += skipped;
                 continue;
             }
             if is_new(entry) {
-                outer.next();
+                plan.push(Entry::New);
                 continue;
             }
             let at = [Poly::constant(i128::from(entry))];
-            let dim = self.dim(data, source.len())?;
+            let dim = self.dim(data, axis)?;
+            axis += 1;
             if is_set("shrink_axis_mask", entry) {
                 let begin = self.integer(begins, &at)?;
-                let begin = if self.ask(begin.clone())? { begin } else { fits(begin.plus(1, &dim))? };
-                self.in_range(&begin, &dim)?;
-                source.push(begin);
+                plan.push(Entry::Single(self.from_end(begin, &dim)?));
                 continue;
             }
             let bound = |case: &mut Self, value, mask| match is_set(mask, entry) {
-                true => case.integer(value, &at).map(Some),
-                false => Ok(None),
+                true => Ok(None),
+                false => case.integer(value, &at).map(Some),
             };
             let range = Range {
                 start: bound(self, begins, "begin_mask")?,
@@ -122,12 +188,16 @@ impl Case<'_> {
                     None => Poly::constant(1),
                 },
             };
-            let (start, _) = self.clamped(&range, &dim)?;
-            let Some(k) = outer.next() else { return Ok(None) };
-            source.push(fits(start.plus(1, &fits(range.step.times(k))?))?);
+            let (start, length) = self.clamped(&range, &dim)?;
+            plan.push(Entry::Range(start, length, range.step));
         }
-        source.extend(outer.cloned());
-        Ok((source.len() == rank).then_some((data, source)))
+        plan.extend((axis..rank).map(|_| Entry::Whole));
+        Ok(Some(plan))
+    }
+
+    /// Counts a negative index from the end.
+    pub(super) fn from_end(&mut self, index: Poly, dim: &Poly) -> Step<Poly> {
+        Ok(if self.ask(index.clone())? { index } else { fits(index.plus(1, dim))? })
     }
 
     /// The first index and the number of elements of a range on an axis.
@@ -145,7 +215,7 @@ impl Case<'_> {
         let mut bound = |bound: &Option<Poly>, open: &Poly, low: &Poly| match bound {
             None => Ok(open.clone()),
             Some(bound) => {
-                let bound = if self.ask(bound.clone())? { bound.clone() } else { fits(bound.plus(1, dim))? };
+                let bound = self.from_end(bound.clone(), dim)?;
                 let bound = self.max(bound, low.clone())?;
                 self.min(bound, high.clone())
             }
