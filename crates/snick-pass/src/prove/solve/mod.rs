@@ -6,6 +6,7 @@
 mod dictionary;
 #[cfg(test)]
 pub(super) mod obligations;
+mod products;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,12 @@ const MAX_WORK: u32 = 1_000_000;
 
 /// How many premises are looked at, those closest to the last one first.
 const MAX_PREMISES: usize = 256;
+
+/// How many violated products are added before solving again.
+const MAX_PRODUCTS_AT_ONCE: usize = 8;
+
+/// How often products are chosen that may cancel monomials of the products so far.
+const MAX_GENERATIONS: u32 = 2;
 
 /// Finds a combination of premises that is a negative constant; `None` if there is none within the budget.
 pub(super) fn contradiction(premises: &[Poly]) -> Option<Combination> {
@@ -86,7 +93,10 @@ fn related(premises: &[Poly]) -> Vec<Vec<usize>> {
 }
 
 /// Inequalities that may contradict each other.
-struct Problem {
+struct Problem<'a> {
+    premises: &'a [Poly],
+    group: &'a [usize],
+    monomials: BTreeMap<Monomial, usize>,
     inequalities: Vec<Inequality>,
 }
 
@@ -98,32 +108,27 @@ struct Inequality {
     is_used: bool,
 }
 
-/// Numbers for monomials; the empty one is [`CONSTANT`].
-struct Monomials(BTreeMap<Monomial, usize>);
-
-impl Monomials {
-    fn new() -> Self {
-        Self(BTreeMap::from([(Monomial::new(), CONSTANT)]))
+impl<'a> Problem<'a> {
+    fn new(premises: &'a [Poly], group: &'a [usize]) -> Self {
+        let monomials = BTreeMap::from([(Monomial::new(), CONSTANT)]);
+        let mut problem = Self { premises, group, monomials, inequalities: Vec::new() };
+        for &index in group {
+            problem.push(vec![index], &premises[index]);
+        }
+        problem
     }
 
-    fn terms(&mut self, poly: &Poly) -> Terms {
-        let mut number = |monomial: &Monomial| {
-            let next = self.0.len();
-            self.0.get(monomial).copied().unwrap_or_else(|| *self.0.entry(monomial.clone()).or_insert(next))
-        };
-        poly.terms().map(|(monomial, coefficient)| (number(monomial), coefficient)).collect()
-    }
-}
-
-impl Problem {
-    fn new(premises: &[Poly], group: &[usize]) -> Self {
-        let mut monomials = Monomials::new();
-        let inequality = |&index: &usize| Inequality {
-            factors: vec![index],
-            terms: monomials.terms(&premises[index]),
-            is_used: false,
-        };
-        Self { inequalities: group.iter().map(inequality).collect() }
+    fn push(&mut self, factors: Vec<usize>, product: &Poly) {
+        let mut terms = Terms::new();
+        for (monomial, coefficient) in product.terms() {
+            let next = self.monomials.len();
+            let number = match self.monomials.get(monomial) {
+                Some(&number) => number,
+                None => *self.monomials.entry(monomial.clone()).or_insert(next),
+            };
+            terms.push((number, coefficient));
+        }
+        self.inequalities.push(Inequality { factors, terms, is_used: false });
     }
 
     /// Adds inequalities to a dictionary while its solution violates any.
@@ -131,9 +136,14 @@ impl Problem {
         let mut dictionary = Dictionary::new();
         let mut used = Vec::new();
         let mut point = vec![1];
+        let mut generations = 0;
         loop {
             let before = used.len();
+            let premises = self.group.len();
             for (index, inequality) in self.inequalities.iter_mut().enumerate() {
+                if index >= premises && used.len() >= before + MAX_PRODUCTS_AT_ONCE {
+                    break;
+                }
                 budget.spend(inequality.terms.len())?;
                 if !inequality.is_used && value(&inequality.terms, &point)? < 0 {
                     inequality.is_used = true;
@@ -142,13 +152,73 @@ impl Problem {
                 }
             }
             if used.len() == before {
-                return None;
+                generations += 1;
+                if generations > MAX_GENERATIONS {
+                    return None;
+                }
+                self.add_products(budget)?;
+                continue;
             }
             match dictionary.solve(budget)? {
                 Solution::Point(values) => point = values,
                 Solution::Contradiction(multipliers) => return Some(self.combination(&used, &multipliers)),
             }
         }
+    }
+
+    /// Adds products of premises that may cancel the products of atoms in all inequalities so far.
+    fn add_products(&mut self, budget: &mut Budget) -> Option<()> {
+        let targets = self.monomials.keys().filter(|monomial| monomial.len() > 1);
+        let candidates = products::candidates(self.premises, self.group, targets, budget)?;
+        let before = self.inequalities.len();
+        for factors in candidates {
+            if self.inequalities.iter().any(|inequality| inequality.factors == factors) {
+                continue;
+            }
+            let mut product = Some(Poly::constant(1));
+            for &factor in &factors {
+                product = product.and_then(|product| product.times(&self.premises[factor]));
+            }
+            if let Some(product) = product {
+                budget.spend(product.terms().count() * 20)?;
+                self.push(factors, &product);
+            }
+        }
+        self.drop_useless(before);
+        Some(())
+    }
+
+    /// Removes inequalities from an index on if one of their monomials has the same sign wherever it occurs: no
+    /// sum is without it.
+    fn drop_useless(&mut self, from: usize) {
+        let mut signs = vec![[0_usize; 2]; self.monomials.len()];
+        for &(monomial, coefficient) in self.inequalities.iter().flat_map(|inequality| &inequality.terms) {
+            signs[monomial][usize::from(coefficient < 0)] += 1;
+        }
+        let mut is_useless = vec![false; self.inequalities.len()];
+        loop {
+            let mut is_done = true;
+            for (inequality, is_useless) in self.inequalities.iter().zip(&mut is_useless) {
+                let cancels =
+                    |&(monomial, _): &(usize, i128)| monomial == CONSTANT || !signs[monomial].contains(&0);
+                if *is_useless || inequality.terms.iter().all(cancels) {
+                    continue;
+                }
+                *is_useless = true;
+                is_done = false;
+                for &(monomial, coefficient) in &inequality.terms {
+                    signs[monomial][usize::from(coefficient < 0)] -= 1;
+                }
+            }
+            if is_done {
+                break;
+            }
+        }
+        let mut index = 0;
+        self.inequalities.retain(|_| {
+            index += 1;
+            index <= from || !is_useless[index - 1]
+        });
     }
 
     fn combination(&self, used: &[usize], multipliers: &[(usize, i128)]) -> Combination {

@@ -1,7 +1,7 @@
 use snick_certificate::{Combination, Poly};
 
 use super::contradiction;
-use super::obligations::{Obligation, linear};
+use super::obligations::{Obligation, linear, nonlinear};
 
 /// The sum of coefficients times atoms, and a constant.
 fn poly(terms: &[(i128, u32)], constant: i128) -> Poly {
@@ -33,4 +33,9 @@ fn a_negative_constant_contradicts() {
 #[test]
 fn statements_with_known_steps_are_proved() {
     check(&linear());
+}
+
+#[test]
+fn statements_with_products_are_proved() {
+    check(&nonlinear());
 }
