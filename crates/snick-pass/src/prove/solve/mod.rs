@@ -226,7 +226,9 @@ impl<'a> Problem<'a> {
         let term = |&(number, multiplier): &(usize, i128)| {
             (multiplier / divisor, self.inequalities[used[number]].factors.clone())
         };
-        Combination(multipliers.iter().map(term).collect())
+        let mut sum: Vec<_> = multipliers.iter().map(term).collect();
+        sum.sort_unstable_by(|(_, a), (_, b)| a.cmp(b));
+        Combination(sum)
     }
 }
 

@@ -211,8 +211,8 @@ impl Cases {
             self.atoms += 1;
             self.quotients.push((dividend, divisor.clone(), atom));
         }
-        premises.push(remainder.clone());
-        premises.push(divisor.plus_constant(-1).unwrap().plus(-1, &remainder).unwrap());
+        add(&mut premises, remainder.clone());
+        add(&mut premises, divisor.plus_constant(-1).unwrap().plus(-1, &remainder).unwrap());
         (quotient, premises)
     }
 
@@ -222,7 +222,7 @@ impl Cases {
             Condition::NonNegative(term) => {
                 let premise = |(poly, mut premises): (Poly, Vec<Poly>)| {
                     let poly = if holds { poly } else { poly.negated().unwrap() };
-                    premises.push(poly.tightened());
+                    add(&mut premises, poly.tightened());
                     premises
                 };
                 self.values(term, premises).into_iter().map(premise).collect()
@@ -240,6 +240,13 @@ impl Cases {
                 cases
             }
         }
+    }
+}
+
+/// Adds a premise unless it is known.
+fn add(premises: &mut Vec<Poly>, premise: Poly) {
+    if !premises.contains(&premise) {
+        premises.push(premise);
     }
 }
 

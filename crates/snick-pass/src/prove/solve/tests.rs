@@ -1,4 +1,5 @@
 use snick_certificate::{Combination, Poly};
+use snick_tensor::SplitMix;
 
 use super::contradiction;
 use super::obligations::{Obligation, linear, nonlinear};
@@ -7,6 +8,29 @@ use super::obligations::{Obligation, linear, nonlinear};
 fn poly(terms: &[(i128, u32)], constant: i128) -> Poly {
     let sum = |sum: Poly, &(factor, atom): &(i128, u32)| sum.plus(factor, &Poly::atom(atom)).unwrap();
     terms.iter().fold(Poly::constant(constant), sum)
+}
+
+/// A polynomial with small coefficients that is between 0 and 2 at a point.
+fn random_premise(point: &[i128], terms: u64, degree: u64, random: &mut SplitMix) -> Poly {
+    let mut sum = Poly::default();
+    let mut value = 0;
+    for _ in 0..=random.below(terms) {
+        let mut product = Poly::constant(1);
+        let coefficient = i128::from(random.below(7)) - 3;
+        let mut factor = coefficient;
+        for _ in 0..=random.below(degree) {
+            let atom = random.below(point.len() as u64);
+            product = product.times(&Poly::atom(atom as u32)).unwrap();
+            factor *= point[atom as usize];
+        }
+        sum = sum.plus(coefficient, &product).unwrap();
+        value += factor;
+    }
+    sum.plus_constant(i128::from(random.below(3)) - value).unwrap()
+}
+
+fn random_point(atoms: u64, random: &mut SplitMix) -> Vec<i128> {
+    (0..atoms).map(|_| i128::from(random.below(21)) - 10).collect()
 }
 
 fn check(obligations: &[Obligation]) {
@@ -28,6 +52,112 @@ fn a_negative_constant_contradicts() {
     assert_eq!(contradiction(&premises), Some(Combination(vec![(1, vec![1])])));
     assert_eq!(contradiction(&premises[..1]), None);
     assert_eq!(contradiction(&[]), None);
+}
+
+#[test]
+fn the_last_premise_may_be_opposite_to_another() {
+    let premises = [poly(&[(1, 0), (-2, 1)], 3), poly(&[(1, 0)], 0), poly(&[(-1, 0), (2, 1)], -4)];
+    assert_eq!(contradiction(&premises), Some(Combination(vec![(1, vec![0]), (1, vec![2])])));
+    let premises = [poly(&[(1, 0), (-2, 1)], 4), poly(&[(1, 0)], 0), poly(&[(-1, 0), (2, 1)], -4)];
+    assert_eq!(contradiction(&premises), None);
+}
+
+#[test]
+fn multipliers_have_no_common_divisor() {
+    // 3 a >= 2 b + 1, 2 b >= 3 c, c >= a
+    let premises = [poly(&[(3, 0), (-2, 1)], -1), poly(&[(2, 1), (-3, 2)], 0), poly(&[(1, 2), (-1, 0)], 0)];
+    let expected = vec![(1, vec![0]), (1, vec![1]), (3, vec![2])];
+    assert_eq!(contradiction(&premises), Some(Combination(expected)));
+}
+
+#[test]
+fn premises_unrelated_to_the_last_one_may_contradict() {
+    let premises = [
+        poly(&[(1, 0), (-1, 1)], 0),
+        poly(&[(1, 5)], 0),
+        poly(&[(1, 1), (-1, 2)], 0),
+        poly(&[(-1, 5)], 9),
+        poly(&[(1, 2), (-1, 0)], -1),
+        poly(&[(1, 7)], 0),
+    ];
+    let combination = contradiction(&premises).unwrap();
+    assert_eq!(combination.0.len(), 3);
+    assert!(combination.contradicts(&premises));
+}
+
+#[test]
+fn premises_far_from_the_last_one_are_found_among_many() {
+    // a0 < a1 < .. < a40 < a0, the first premises about other atoms
+    let mut premises: Vec<Poly> =
+        (0..500).map(|atom| poly(&[(1, 100 + atom), (-1, 101 + atom)], 5)).collect();
+    premises.extend((0..40).map(|atom| poly(&[(-1, atom), (1, atom + 1)], -1)));
+    premises.push(poly(&[(-1, 40), (1, 0)], -1));
+    let combination = contradiction(&premises).unwrap();
+    assert_eq!(combination.0.len(), 41);
+    assert!(combination.contradicts(&premises));
+}
+
+#[test]
+fn large_coefficients_give_no_panic() {
+    for large in [i128::MAX, i128::MIN, i128::MIN + 1, i128::MAX / 3] {
+        let premises = [
+            poly(&[(large, 0), (3, 1)], large),
+            poly(&[(-7, 0), (large, 2)], -1),
+            poly(&[(large, 1), (large, 2)], i128::MIN),
+            poly(&[(-5, 0), (-3, 1), (11, 2)], large),
+        ];
+        for end in 0..=premises.len() {
+            if let Some(combination) = contradiction(&premises[..end]) {
+                assert!(combination.contradicts(&premises[..end]));
+            }
+        }
+    }
+}
+
+#[test]
+fn premises_with_a_solution_never_contradict() {
+    let mut random = SplitMix::new(1);
+    for round in 0..1000 {
+        let point = random_point(2 + round % 5, &mut random);
+        let degree = 1 + round % 3;
+        let count = 1 + random.below(12);
+        let premises: Vec<Poly> =
+            (0..count).map(|_| random_premise(&point, 3, degree, &mut random).tightened()).collect();
+        assert_eq!(contradiction(&premises), None, "{point:?} {premises:?}");
+    }
+}
+
+#[test]
+fn sums_of_premises_are_at_least_0() {
+    let mut random = SplitMix::new(2);
+    for round in 0..1000 {
+        let point = random_point(3 + round % 8, &mut random);
+        let mut premises: Vec<Poly> =
+            (0..2 + random.below(20)).map(|_| random_premise(&point, 4, 1, &mut random)).collect();
+        let mut sum = Poly::default();
+        for _ in 0..1 + random.below(5) {
+            let premise = &premises[random.below(premises.len() as u64) as usize];
+            sum = sum.plus(1 + i128::from(random.below(4)), premise).unwrap();
+        }
+        premises.push(sum.negated().unwrap());
+        let combination = contradiction(&premises).unwrap_or_else(|| panic!("{premises:?}"));
+        assert!(combination.contradicts(&premises));
+    }
+}
+
+#[test]
+fn sums_with_a_product_of_premises_are_at_least_0() {
+    let mut random = SplitMix::new(3);
+    for round in 0..300 {
+        let point = random_point(3 + round % 4, &mut random);
+        let mut premises: Vec<Poly> =
+            (0..3 + random.below(8)).map(|_| random_premise(&point, 3, 1, &mut random)).collect();
+        let mut pick = || premises[random.below(premises.len() as u64) as usize].clone();
+        let sum = pick().times(&pick()).and_then(|product| product.plus(2, &pick())).unwrap();
+        premises.push(sum.negated().unwrap());
+        let combination = contradiction(&premises).unwrap_or_else(|| panic!("{round} {premises:?}"));
+        assert!(combination.contradicts(&premises));
+    }
 }
 
 #[test]
