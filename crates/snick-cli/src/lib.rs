@@ -112,7 +112,7 @@ mod tests {
         command.build();
         let verbs: Vec<&Command> =
             command.get_subcommands().filter(|verb| verb.get_name() != "help").collect();
-        assert_eq!(verbs.len(), 19);
+        assert_eq!(verbs.len(), 20);
         for verb in verbs {
             let ending = verb.get_after_help().unwrap().to_string();
             assert!(ending.contains("Exit codes:\n  0  success\n"), "{ending}");

@@ -78,6 +78,7 @@ codes! {
     S042 NarrowedIntegers Warning "narrowed-integers": "integers that are computed in fewer bits than they need",
     S043 RoundedTable Warning "rounded-table": "a table of numbers that an element type rounds",
     S044 WrongWeights Error "wrong-weights": "weights that belong to another model",
+    S047 WrongCertificate Error "wrong-certificate": "a certificate that does not prove what it says about a model",
     S048 CannotPlan Error "cannot-plan": "a module of sizes that only a run shows, which cannot be planned for devices",
     S049 CannotShard Error "cannot-shard": "a mesh or a sharding that does not fit",
     S050 CannotRun Error "cannot-run": "an operation without an implementation to run",

@@ -47,6 +47,7 @@ mod options;
 mod pass;
 mod pipeline;
 mod primitives;
+#[cfg(feature = "certify")]
 #[allow(dead_code)]
 mod prove;
 mod report;
@@ -64,5 +65,10 @@ pub use options::RewriteOptions;
 pub use pass::Pass;
 pub use pipeline::{PASSES, UnknownPass, apply, canonicalise, lower_slices};
 pub use primitives::{absent_primitive, primitives_by_layer};
+#[cfg(feature = "certify")]
+pub use prove::{
+    Certificate, CertificateError, CertifiedRewrite, CertifiedRewrites, OutputProof, OutputProofs,
+    RewriteStatus, SmtObligation, certify_equal, certify_rewrites, check_equal, check_rewrites,
+};
 pub use report::Report;
 pub use snick_ir::rewrite::Rule;

@@ -113,6 +113,10 @@ pub enum Error {
     #[cfg(feature = "emit")]
     #[error(transparent)]
     Partition(#[from] snick_emit::stablehlo::PartitionError),
+    /// A certificate does not prove what it says about the given models.
+    #[cfg(feature = "analyze")]
+    #[error(transparent)]
+    Certificate(#[from] snick_pass::CertificateError),
     /// Declarations of custom ops cannot be read.
     #[error("{message}")]
     Ops {
@@ -180,6 +184,8 @@ impl From<&Error> for Code {
             Error::Cancelled { .. } => Self::Cancelled,
             Error::Folder { .. } => Self::NotOneModel,
             Error::Ops { .. } => Self::UnreadableOps,
+            #[cfg(feature = "analyze")]
+            Error::Certificate(_) => Self::WrongCertificate,
             #[cfg(feature = "emit")]
             Error::Shard(_) => Self::CannotShard,
             #[cfg(feature = "emit")]

@@ -27,6 +27,7 @@
 //! - [`Model::graph`] is the [`Graph`]: layers ([`NodeRef`]), values, and the facts about them ([`Fact`], [`Shape`]).
 //! - [`GraphBuilder`] builds graphs in code; [`Rule`] and [`Pass`] rewrite them.
 //! - [`Model::session`] runs a model any number of times.
+//! - [`Model::certify`] proves rewrites, and that two models compute the same.
 //! - [`CustomOp`] and [`Registry`] add custom ops.
 //! - [`Error`] and [`Diagnostic`] are structured data with codes.
 //!
@@ -40,7 +41,7 @@
 //! | `ngraph`, `directml` | read JSON of nGraph functions and DirectML descriptions |
 //! | `run` | [`Session`] and random inputs |
 //! | `emit` | [`Model::save`] |
-//! | `analyze` | cost, checks, comparisons and shape explanations; tables of weights, states and times |
+//! | `analyze` | cost, checks, comparisons, proofs and shape explanations; tables of weights, states and times |
 //! | `view` | [`Model::save_picture`]: SVG; [`Model::report`]: a page |
 //! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |
@@ -49,6 +50,8 @@
 
 #[cfg(feature = "analyze")]
 mod analyze;
+#[cfg(feature = "analyze")]
+mod certify;
 mod edit;
 mod error;
 mod extract;
@@ -94,6 +97,10 @@ pub use analyze::{
 };
 #[cfg(all(feature = "analyze", feature = "emit"))]
 pub use analyze::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer, Unplanned};
+#[cfg(feature = "analyze")]
+pub use certify::{
+    Certificate, CertificateSummary, CertifiedOutput, CertifyOptions, Counterexample, OutputStatus,
+};
 pub use edit::Editor;
 pub use error::Error;
 #[cfg(feature = "emit")]
@@ -145,6 +152,8 @@ pub use snick_ir::{
     WeightsFile, infer, ops, rewrite, text,
 };
 pub use snick_pass::states::State;
+#[cfg(feature = "analyze")]
+pub use snick_pass::{CertificateError, CertifiedRewrite, RewriteStatus, SmtObligation};
 pub use snick_pass::{
     Cost, PASSES, Pass, PassContext, PassFailure, PassOutcome, Report, RewriteOptions, UnknownPass,
 };

@@ -20,6 +20,7 @@ pub mod models;
 pub mod options;
 pub mod outcome;
 pub mod overwrite;
+pub mod pair;
 pub mod progress;
 pub mod quantity;
 pub mod search;

@@ -2,6 +2,7 @@
 
 mod bench;
 pub mod canon;
+pub mod certify;
 mod check;
 mod completions;
 mod convert;
@@ -34,6 +35,8 @@ pub enum Verb {
     Infer(infer::Options),
     /// Print or write the canonical form, in which all slice-like layers are `slice`
     Canon(canon::Options),
+    /// Prove the rewrites of the canonical form for all sizes, or that another model computes the same
+    Certify(certify::Options),
     /// Write the model in another format
     Convert(convert::Options),
     /// Write a part of the model as a model of its own
@@ -83,6 +86,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Inspect(options) => inspect::run(&options, common, console),
         Verb::Infer(options) => infer::run(&options, common, console),
         Verb::Canon(options) => canon::run(&options, common, console),
+        Verb::Certify(options) => certify::run(&options, common, console),
         Verb::Cost(options) => cost::run(&options, common, console),
         Verb::Plan(options) => plan::run(&options, common, console),
         Verb::Diff(options) => diff::run(&options, common, console),

@@ -8,7 +8,7 @@ mod execution;
 mod run;
 mod verdict;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use snick::{DiffOptions, Graph, Limits, Model, ModelDiff};
@@ -21,6 +21,7 @@ use crate::cli::help;
 use crate::cli::inputs::{GivenInputs, InputOptions};
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::outcome::diagnostic;
+use crate::cli::pair::PairOptions;
 use crate::cli::{json, model};
 
 /// Options of the verb.
@@ -42,15 +43,8 @@ pub struct Options {
     /// Compare the canonical forms, for models in different formats
     #[arg(long)]
     canon: bool,
-    /// Weights file of A, instead of the .bin next to it; a second --weights is for B
-    #[arg(long, value_name = "FILE", help_heading = help::INPUTS)]
-    weights: Vec<PathBuf>,
-    /// TOML file with shape rules for custom operations
-    #[arg(long, value_name = "OPS.toml", help_heading = help::INPUTS)]
-    ops: Option<PathBuf>,
-    /// Input shapes of both models, as for other verbs
-    #[arg(long = "shape", value_name = "SPEC", help_heading = help::INPUTS)]
-    shapes: Vec<String>,
+    #[command(flatten)]
+    pair: PairOptions,
     /// Show all differences, not only some of each kind
     #[arg(long)]
     all: bool,
@@ -65,13 +59,8 @@ pub struct Options {
 
 /// Reads, infers, compares, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
-    if options.a.as_os_str() == "-" && options.b.as_os_str() == "-" {
-        return Err(Failure::usage("only one of the models can be read from standard input"));
-    }
-    if options.weights.len() > 2 {
-        return Err(Failure::usage("--weights can be given at most twice: once for each model"));
-    }
-    let (a, b) = (load(&options.a, 0, options, console)?, load(&options.b, 1, options, console)?);
+    let [a, b] = options.pair.both(&options.a, &options.b)?;
+    let (a, b) = (load(&a, options, console)?, load(&b, options, console)?);
     if let Some(execution) = snick::execution_of(&a, &b).or_else(|| snick::execution_of(&b, &a)) {
         if options.run {
             return Err(Failure::usage("one of the models is an execution graph, which cannot be run"));
@@ -140,15 +129,9 @@ impl Answer<'_> {
     }
 }
 
-/// Loads and infers the first or the second model, and brings it into canonical form if requested.
-fn load(path: &Path, at: usize, options: &Options, console: &Console) -> Result<Model, Failure> {
-    let named = ModelOptions {
-        model: path.to_path_buf(),
-        weights: options.weights.get(at).cloned(),
-        ops: options.ops.clone(),
-        shapes: options.shapes.clone(),
-    };
-    let mut model = model::load(&named, console)?;
+/// Loads and infers a model, and brings it into canonical form if requested.
+fn load(named: &ModelOptions, options: &Options, console: &Console) -> Result<Model, Failure> {
+    let mut model = model::load(named, console)?;
     let mut errors = model::infer(&mut model, console)?.len();
     if options.canon {
         let report = model.canonicalise_with(&model::rewriting(console));
@@ -156,7 +139,7 @@ fn load(path: &Path, at: usize, options: &Options, console: &Console) -> Result<
     }
     if errors > 0 {
         let plural = if errors == 1 { "error" } else { "errors" };
-        console.note(&format!("{}: {errors} {plural} in layers; see `snick infer`", path.display()));
+        console.note(&format!("{}: {errors} {plural} in layers; see `snick infer`", named.model.display()));
     }
     Ok(model)
 }
