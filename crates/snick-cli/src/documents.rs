@@ -6,14 +6,14 @@ pub use run::{Run, RunInputs, arrays_json};
 
 use std::ops::ControlFlow;
 
-use snick::{Diagnostic, Error, Limits, Located, Model, Progress};
+use snick::{Certificate, Diagnostic, Error, Limits, Located, Model, Progress};
 use snick_tensor::Tensor;
 
 use crate::cli::console::Failure;
 use crate::cli::inputs::GivenInputs;
 use crate::cli::layout::Layout;
 use crate::cli::options::OutputFormat::{Json, Text};
-use crate::cmd::{canon, cost, diff, infer, why};
+use crate::cmd::{canon, certify, cost, diff, infer, why};
 
 /// Number of layers that the text of [`cost()`] lists.
 const TOP_LAYERS: usize = 10;
@@ -121,6 +121,20 @@ pub fn canonicalise(
 ) -> Result<Document, DocumentError> {
     let canonical = canon::of_model(model, errors, is_verified, limits, progress)?;
     Ok(Document { json: canonical.as_json(model), text: canonical.as_text(model, false) })
+}
+
+/// The output of `snick certify MODEL`, with or without `--after`.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  %y = Result-1(%x)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let document = snick_cli::documents::certify(&model.certify(&snick::CertifyOptions::new())?);
+/// assert_eq!(document.text, "0 rewrites: 0 proved\n");
+/// # Ok::<(), snick::Error>(())
+/// ```
+pub fn certify(certificate: &Certificate) -> Document {
+    Document { json: certify::as_json(certificate), text: certify::as_text(certificate) }
 }
 
 /// The reason why there is no document: the model cannot be canonicalised, verified or run.

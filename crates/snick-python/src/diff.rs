@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use snick_cli::documents;
 
-use crate::errors::{self, Stage};
+use crate::errors;
 use crate::model::{DocumentTuple, Model, tuple};
 use crate::session;
 
@@ -18,8 +18,7 @@ pub fn diff(
     is_canonical: bool,
     inputs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<DocumentTuple> {
-    let copy = |model: &Model| model.inferred(py, Stage::Other, |state| Ok(state.model.clone()));
-    let (mut models, limits) = ([copy(a)?, copy(b)?], a.limits);
+    let (mut models, limits) = ([a.inferred_copy(py)?, b.inferred_copy(py)?], a.limits);
     let tensors = inputs.map(|inputs| session::tensors(py, models[0].graph(), inputs, false)).transpose()?;
     let compared = py.detach(|| {
         if is_canonical {

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use snick::{
-    CheckOptions, Diagnostic, Error, InferOptions, Limits, LoadOptions, Located, PictureOptions,
-    ReportOptions, RunOptions, SaveOptions, SliceAs,
+    CertifyOptions, CheckOptions, Diagnostic, Error, InferOptions, Limits, LoadOptions, Located,
+    PictureOptions, ReportOptions, RunOptions, SaveOptions, SliceAs,
 };
 use snick_cli::documents::{self, Document};
 
@@ -62,6 +62,11 @@ impl Model {
             work(&mut state)
         });
         done.map_err(|error| self.raise(py, stage, &error, &interrupt))
+    }
+
+    /// A copy of the inferred model.
+    pub fn inferred_copy(&self, py: Python<'_>) -> PyResult<snick::Model> {
+        self.inferred(py, Stage::Other, |state| Ok(state.model.clone()))
     }
 
     fn raise(&self, py: Python<'_>, stage: Stage, error: &Error, interrupt: &Interrupt) -> PyErr {
@@ -297,6 +302,53 @@ impl Model {
         Ok(tuple(document))
     }
 
+    /// Proves the rewrites of the canonical form, or the outputs of another model. Returns the answer, and the
+    /// proofs as JSON. Obligations are written to the folder `smt`.
+    #[pyo3(signature = (after, seed, smt, progress))]
+    fn certify(
+        &self,
+        py: Python<'_>,
+        after: Option<PyRef<'_, Self>>,
+        seed: u64,
+        smt: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(DocumentTuple, String)> {
+        let model = self.inferred_copy(py)?;
+        let after = after.map(|after| after.inferred_copy(py)).transpose()?;
+        let interrupt = Interrupt::new(progress);
+        let options = CertifyOptions::new().seed(seed).smt(smt.is_some()).limits(self.limits);
+        let options = after.iter().fold(options.progress(interrupt.progress()), CertifyOptions::after);
+        let done = py.detach(|| {
+            let certificate = model.certify(&options)?;
+            smt.map(|folder| certificate.save_smt(folder)).transpose()?;
+            Ok((documents::certify(&certificate), certificate.to_json()))
+        });
+        let (document, proofs) = done.map_err(|error| self.raise(py, Stage::Other, &error, &interrupt))?;
+        Ok((tuple(document), proofs))
+    }
+
+    /// Checks a certificate in a file.
+    fn check_certificate(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        after: Option<PyRef<'_, Self>>,
+    ) -> PyResult<()> {
+        let after = after.map(|after| after.inferred_copy(py)).transpose()?;
+        self.inferred(py, Stage::Other, |state| state.model.check_certificate(path, after.as_ref()))
+    }
+
+    /// Checks a certificate in memory.
+    fn check_certificate_json(
+        &self,
+        py: Python<'_>,
+        json: &str,
+        after: Option<PyRef<'_, Self>>,
+    ) -> PyResult<()> {
+        let after = after.map(|after| after.inferred_copy(py)).transpose()?;
+        self.inferred(py, Stage::Other, |state| state.model.check_certificate_json(json, after.as_ref()))
+    }
+
     /// The part of the model between two lists of values.
     fn extract(&self, py: Python<'_>, inputs: Vec<String>, outputs: Vec<String>) -> PyResult<Self> {
         let [inputs, outputs] =
@@ -413,8 +465,7 @@ impl Model {
     /// The page of a report. If another model is given, includes the changes from this model to the other
     /// model.
     fn report(&self, py: Python<'_>, other: Option<PyRef<'_, Self>>) -> PyResult<String> {
-        let copy = |other: PyRef<'_, Self>| other.inferred(py, Stage::Other, |state| Ok(state.model.clone()));
-        let other = other.map(copy).transpose()?;
+        let other = other.map(|other| other.inferred_copy(py)).transpose()?;
         self.inferred(py, Stage::Other, move |state| {
             let options = other.iter().fold(ReportOptions::new(), ReportOptions::diff);
             state.model.report(&options)

@@ -7,6 +7,11 @@ from typing import Type, TypeVar, Union, overload
 
 from ._readonly import ReadOnlyDict, ReadOnlyList
 
+if TYPE_CHECKING:
+    import os
+
+    from ._model import Model
+
 Amount = Union[int, str]
 """A number, or the text of an expression of symbols."""
 
@@ -267,6 +272,115 @@ class Report(Answer):
     layers_after: int
     left: Sequence[NotLowered]
     verified: Optional[bool]
+
+
+class CertifiedRewrite(Data):
+    """A rewrite, and whether it was proved."""
+
+    rule: str
+    op: str
+    layer: str
+    loc: Optional[str]
+    status: Literal["proved", "sampled", "refuted"]
+    reason: Optional[str]
+    """Why it was not proved."""
+
+
+class Counterexample(Data):
+    """An element that differs between two models. Both were run to find it."""
+
+    sizes: Mapping[str, int]
+    """The sizes of the symbols in the input shapes of the first model."""
+    index: Sequence[int]
+    before: str
+    after: str
+
+
+class CertifiedOutput(Data):
+    """Whether an output of a model equals the corresponding output of another model."""
+
+    _nested = {"counterexample": Counterexample}
+
+    name: str
+    status: Literal["proved", "refuted", "undecided"]
+    reason: Optional[str]
+    """Why it was not proved equal."""
+    counterexample: Optional[Counterexample]
+
+
+class CertificateSummary(Data):
+    """The numbers of rewrites or outputs by status."""
+
+    _optional = frozenset({"applied", "sampled", "undecided"})
+
+    applied: Optional[int]
+    """All rewrites, including refuted ones, which were not made."""
+    proved: int
+    sampled: Optional[int]
+    """Rewrites that were only executed on some sizes."""
+    refuted: int
+    undecided: Optional[int]
+    """Outputs that are neither proved nor refuted."""
+
+
+class Certificate(Answer):
+    """What is proved about a model: ``snick.certify/1``, and proofs that can be saved and checked.
+
+    >>> import snick
+    >>> model = snick.parse('''snick 1
+    ... graph "g" {
+    ...   %x = Parameter-1 {element_type: f32, shape: "N"}
+    ...   %y = Result-1(%x)
+    ... }''')
+    >>> certificate = model.certify()
+    >>> certificate.check(model)
+    >>> certificate.is_proved, certificate.summary.proved
+    (True, 0)
+    """
+
+    _nested = {"rewrites": CertifiedRewrite, "outputs": CertifiedOutput, "summary": CertificateSummary}
+    _optional = frozenset({"rewrites", "outputs"})
+
+    rewrites: Sequence[CertifiedRewrite]
+    """The rewrites in order; empty if two models were compared."""
+    outputs: Sequence[CertifiedOutput]
+    """The outputs of the first model; empty unless two models were compared."""
+    summary: CertificateSummary
+    _proofs: str
+
+    if not TYPE_CHECKING:
+
+        @property
+        def rewrites(self):
+            """The rewrites in order; empty if two models were compared."""
+            return self.get("rewrites", ReadOnlyList())
+
+        @property
+        def outputs(self):
+            """The outputs of the first model; empty unless two models were compared."""
+            return self.get("outputs", ReadOnlyList())
+
+    def __init__(self, document: Tuple[str, str], proofs: str) -> None:
+        super().__init__(document)
+        self._set(_proofs=proofs)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        of_class, (document,) = super().__reduce__()
+        return of_class, (document, self._proofs)
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether all rewrites or all outputs are proved."""
+        return all(one.status == "proved" for one in (*self.rewrites, *self.outputs))
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes the proofs to a file, for :meth:`Model.check_certificate`."""
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(self._proofs)
+
+    def check(self, model: Model, after: Optional[Model] = None) -> None:
+        """Checks the proofs without searching for them, like :meth:`Model.check_certificate`."""
+        model._model.check_certificate_json(self._proofs, None if after is None else after._model)
 
 
 class LayerCost(Data):

@@ -7,7 +7,7 @@ import weakref
 from typing import Any, ClassVar, List, Optional, Sequence, Tuple, Union
 
 from . import _snick
-from ._answers import Cost, Data, Diff, Finding, Findings, InferDocument, Report, Why
+from ._answers import Certificate, Cost, Data, Diff, Finding, Findings, InferDocument, Report, Why
 from ._edit import Editor
 from ._errors import LayerError
 from ._layers import Graph, Layer, Layers, Port, Ports
@@ -315,6 +315,51 @@ class Model(ReadOnly):
         return Report.of(self._changing().canonicalise(verify, progress))
 
     canonicalize = canonicalise
+
+    def certify(
+        self,
+        after: "Optional[Model]" = None,
+        *,
+        seed: int = 0,
+        smt: Union[str, "os.PathLike[str]", None] = None,
+        progress: Optional[OnProgress] = None,
+    ) -> Certificate:
+        """Proves every rewrite of the canonical form for all sizes that the shapes allow; or that the model ``after``
+        computes the same outputs from the same inputs. The model itself does not change.
+
+        What is not proved is executed on random inputs, drawn from ``seed``, which may refute it. Each proof obligation
+        is written to a file in the folder ``smt``, if given, as SMT-LIB 2. ``progress`` is called with a
+        :class:`Progress` after each layer; an exception that it raises stops the work.
+
+        >>> import snick
+        >>> model = snick.parse('''snick 1
+        ... graph "crop" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "N"}
+        ...   %start = Const-1 i64[1] <1>
+        ...   %stop = Const-1 i64[1] <-1>
+        ...   %step = Const-1 i64[1] <1>
+        ...   %slice = Slice-8(%x, %start, %stop, %step)
+        ...   %y = Result-1(%slice)
+        ... }''')
+        >>> rewrite = model.certify().rewrites[0]
+        >>> rewrite.rule, rewrite.layer, rewrite.loc
+        ('lower-slices', 'slice', '7:3')
+        >>> canonical = model.copy()
+        >>> report = canonical.canonicalise()
+        >>> [output.name for output in model.certify(after=canonical).outputs]
+        ['y']
+
+        Raises ``LimitError``.
+        """
+        folder = None if smt is None else os.fspath(smt)
+        return Certificate(*self._model.certify(None if after is None else after._model, seed, folder, progress))
+
+    def check_certificate(
+        self, path: Union[str, "os.PathLike[str]"], after: "Optional[Model]" = None
+    ) -> None:
+        """Checks a file of :meth:`Certificate.save` without searching for proofs: that it proves what it says about
+        this model, or about this model and the model ``after``. Raises ``Error`` with the step that fails."""
+        self._model.check_certificate(os.fspath(path), None if after is None else after._model)
 
     def why(
         self,

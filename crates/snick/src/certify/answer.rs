@@ -9,7 +9,7 @@ use snick_pass::{CertifiedRewrite, RewriteStatus, SmtObligation};
 use super::counterexample::Counterexample;
 
 /// The answer of [`Model::certify`](crate::Model::certify): what is proved, and proofs that can be saved and
-/// checked. It serialises to the rewrites and their summary, or to the outputs.
+/// checked. It serialises to the rewrites or the outputs, and their summary.
 ///
 /// ```
 /// use snick::CertifyOptions;
@@ -40,7 +40,11 @@ pub(super) enum Claims {
     /// Rewrites of a model.
     Rewrites { rewrites: Vec<CertifiedRewrite>, summary: CertificateSummary },
     /// The outputs of two models.
-    Outputs { outputs: Vec<CertifiedOutput> },
+    Outputs {
+        outputs: Vec<CertifiedOutput>,
+        #[serde(serialize_with = "of_outputs")]
+        summary: CertificateSummary,
+    },
 }
 
 /// Whether an output of a model equals the corresponding output of another model.
@@ -137,23 +141,14 @@ impl Certificate {
     pub fn outputs(&self) -> &[CertifiedOutput] {
         match &self.claims {
             Claims::Rewrites { .. } => &[],
-            Claims::Outputs { outputs } => outputs,
+            Claims::Outputs { outputs, .. } => outputs,
         }
     }
 
     /// The number of rewrites or outputs by status.
     pub fn summary(&self) -> CertificateSummary {
         match &self.claims {
-            Claims::Rewrites { summary, .. } => *summary,
-            Claims::Outputs { outputs } => {
-                let count = |status| outputs.iter().filter(|output| output.status == status).count();
-                CertificateSummary {
-                    proved: count(OutputStatus::Proved),
-                    refuted: count(OutputStatus::Refuted),
-                    undecided: count(OutputStatus::Undecided),
-                    ..CertificateSummary::default()
-                }
-            }
+            Claims::Rewrites { summary, .. } | Claims::Outputs { summary, .. } => *summary,
         }
     }
 
@@ -207,6 +202,18 @@ impl Certificate {
     }
 }
 
+/// Serialises the counts that apply to outputs.
+fn of_outputs<S: Serializer>(summary: &CertificateSummary, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct OutputSummary {
+        proved: usize,
+        refuted: usize,
+        undecided: usize,
+    }
+    let CertificateSummary { proved, refuted, undecided, .. } = *summary;
+    OutputSummary { proved, refuted, undecided }.serialize(serializer)
+}
+
 /// A name that every file system accepts: other characters become `_`, and long names are cut.
 #[cfg(feature = "emit")]
 fn safe_name(name: &str) -> String {
@@ -226,6 +233,17 @@ impl Claims {
             undecided: 0,
         };
         Self::Rewrites { rewrites, summary }
+    }
+
+    pub(super) fn of_outputs(outputs: Vec<CertifiedOutput>) -> Self {
+        let count = |status| outputs.iter().filter(|output| output.status == status).count();
+        let summary = CertificateSummary {
+            proved: count(OutputStatus::Proved),
+            refuted: count(OutputStatus::Refuted),
+            undecided: count(OutputStatus::Undecided),
+            ..CertificateSummary::default()
+        };
+        Self::Outputs { outputs, summary }
     }
 }
 

@@ -129,7 +129,7 @@ impl Model {
             CertifiedOutput { name, status, reason, counterexample }
         });
         Ok(Certificate {
-            claims: Claims::Outputs { outputs: outputs.collect() },
+            claims: Claims::of_outputs(outputs.collect()),
             proofs: certified.certificate,
             obligations: certified.obligations,
             errors: Vec::new(),
