@@ -1,97 +1,94 @@
-//! Values of a graph that are known to be equal.
+//! Problems, and the proofs that solve them.
 
-use std::collections::HashMap;
+use crate::answer::{Answer, Recorded};
+use crate::equalities::Equalities;
+use crate::graph::{Graph, Value};
 
-use crate::answer::Guide;
-use crate::compare;
-use crate::graph::{Graph, Node, Value};
-
-/// What makes nodes equal: operation, attributes, bodies and inputs.
-type Key<'g> = (&'g str, Vec<(&'g str, String)>, Vec<usize>, Vec<Option<Value>>);
-
-/// Values of a graph that are known to be equal.
-///
-/// Equal operations with equal inputs are equal. Everything else is an equality that [`Equalities::prove`]
-/// proves. Nodes are numbered in topological order, so equalities of inputs must be proved before
-/// [`Equalities::advance`] passes the nodes that read them.
-#[derive(Debug)]
-pub struct Equalities<'g> {
-    graph: &'g Graph,
-    /// The first value that equals a value, if it is another one.
-    class: HashMap<Value, Value>,
-    /// The first value with these elements.
-    constants: HashMap<usize, Value>,
-    first: HashMap<Key<'g>, usize>,
-    next: usize,
+/// Two graphs in one, and what is claimed about them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Problem {
+    /// The graph.
+    pub graph: Graph,
+    /// Pairs of values, before and after a change, that are claimed to be equal.
+    pub claims: Vec<(Value, Value)>,
+    /// Pairs of bodies that may be equal, by the numbers in [`Node::bodies`](crate::Node::bodies).
+    pub bodies: Vec<BodyProblem>,
 }
 
-impl<'g> Equalities<'g> {
-    /// No equalities.
-    pub fn new(graph: &'g Graph) -> Self {
-        Self { graph, class: HashMap::new(), constants: HashMap::new(), first: HashMap::new(), next: 0 }
-    }
+/// Two bodies, and the problem whose claims make them equal.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BodyProblem {
+    /// The number of the body before the change.
+    pub before: usize,
+    /// The number of the body after the change.
+    pub after: usize,
+    /// What must be proved: that the bodies have equal results for equal inputs.
+    pub problem: Problem,
+}
 
-    /// Finds equal operations with equal inputs among the nodes before `end`.
-    pub fn advance(&mut self, end: usize) {
-        while self.next < end.min(self.graph.nodes.len()) {
-            let number = self.next;
-            self.next += 1;
-            let node = &self.graph.nodes[number];
-            for (port, output) in node.outputs.iter().enumerate() {
-                if let Some(constant) = &output.constant {
-                    let value = Value { node: number, port };
-                    let first = *self.constants.entry(constant.identity).or_insert(value);
-                    self.set_equal(first, value);
-                }
-            }
-            if node.is_unique {
-                continue;
-            }
-            let first = *self.first.entry(self.key(node)).or_insert(number);
-            for port in 0..node.outputs.len() {
-                self.set_equal(Value { node: first, port }, Value { node: number, port });
-            }
-        }
-    }
+/// A proof of claims of a problem.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Proof {
+    /// Equalities, in the order in which they are proved.
+    pub lemmas: Vec<Lemma>,
+    /// Numbers of bodies of the problem, and the proofs that they are equal.
+    pub bodies: Vec<(usize, Proof)>,
+    /// The numbers of the proved claims.
+    pub claims: Vec<usize>,
+}
 
-    fn key(&self, node: &'g Node) -> Key<'g> {
-        let mut inputs: Vec<Option<Value>> =
-            node.inputs.iter().map(|input| input.map(|input| self.first(input))).collect();
-        if node.is_commutative() {
-            inputs.sort_unstable();
-        }
-        let attributes = node.attributes.iter().map(|(name, value)| (name.as_str(), format!("{value:?}")));
-        (&node.op, attributes.collect(), node.bodies.clone(), inputs)
-    }
+/// A proved equality.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lemma {
+    /// The value before a change.
+    pub before: Value,
+    /// The value after it.
+    pub after: Value,
+    /// The answers to the questions of the checker, in order.
+    pub answers: Vec<Answer>,
+}
 
-    /// The first value that is known to equal a value.
-    pub fn first(&self, value: Value) -> Value {
-        self.class.get(&value).copied().unwrap_or(value)
-    }
+/// Largest nesting depth of bodies.
+const MAX_DEPTH: usize = 16;
 
-    fn set_equal(&mut self, first: Value, value: Value) {
-        let first = self.first(first);
-        if first != value && self.graph.output(first).is_some() && !self.class.contains_key(&value) {
-            self.class.insert(value, first);
-        }
-    }
-
-    /// Proves that two values are equal: the same element type, shape and elements, for all sizes. Where the
-    /// value of the first exists, the second does not fail either.
+impl Proof {
+    /// Checks that the proof proves its claims of the problem.
     ///
     /// # Errors
-    /// The reason why this is not proved.
-    pub fn prove(&mut self, before: Value, after: Value, guide: &mut dyn Guide) -> Result<(), String> {
-        self.advance(before.node.max(after.node) + 1);
-        if self.first(before) != self.first(after) {
-            compare::prove(self.graph, &self.class, (before, after), guide)?;
-            // The class of the later value becomes the class of the earlier one.
-            let [a, b] = [self.first(before), self.first(after)];
-            let (first, later) = if a < b { (a, b) } else { (b, a) };
-            for class in self.class.values_mut().filter(|class| **class == later) {
-                *class = first;
+    /// The step that fails, and why.
+    pub fn check(&self, problem: &Problem) -> Result<(), String> {
+        self.check_at(problem, 0)
+    }
+
+    fn check_at(&self, problem: &Problem, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err("bodies are nested too deeply".to_string());
+        }
+        let mut pairs = Vec::new();
+        for (number, proof) in &self.bodies {
+            let body = problem.bodies.get(*number).ok_or_else(|| format!("there is no pair of bodies {number}"))?;
+            proof.check_at(&body.problem, depth + 1).map_err(|reason| format!("bodies {number}: {reason}"))?;
+            if proof.claims.iter().copied().ne(0..body.problem.claims.len()) {
+                return Err(format!("bodies {number}: not all results are proved"));
             }
-            self.class.insert(later, first);
+            pairs.push((body.before, body.after));
+        }
+        let mut equalities = Equalities::new(&problem.graph, pairs);
+        for (number, lemma) in self.lemmas.iter().enumerate() {
+            let mut guide = Recorded::new(&lemma.answers);
+            equalities
+                .prove(lemma.before, lemma.after, &mut guide)
+                .map_err(|reason| format!("lemma {number}: {reason}"))?;
+            if !guide.is_used_up() {
+                return Err(format!("lemma {number}: there are too many answers"));
+            }
+        }
+        equalities.advance(problem.graph.nodes.len());
+        for &claim in &self.claims {
+            let pair = problem.claims.get(claim).ok_or_else(|| format!("there is no claim {claim}"))?;
+            if equalities.first(pair.0) != equalities.first(pair.1) {
+                return Err(format!("claim {claim} is not proved"));
+            }
         }
         Ok(())
     }

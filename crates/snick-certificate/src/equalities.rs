@@ -1,0 +1,113 @@
+//! Values of a graph that are known to be equal.
+
+use std::collections::HashMap;
+
+use crate::answer::Guide;
+use crate::compare;
+use crate::graph::{Graph, Node, Value};
+
+/// What makes nodes equal: operation, attributes, bodies and inputs.
+type Key<'g> = (&'g str, Vec<(&'g str, String)>, Vec<usize>, Vec<Option<Value>>);
+
+/// Values of a graph that are known to be equal.
+///
+/// Equal operations with equal inputs are equal. Everything else is an equality that [`Equalities::prove`]
+/// proves. Nodes are numbered in topological order, so equalities of inputs must be proved before
+/// [`Equalities::advance`] passes the nodes that read them.
+#[derive(Debug)]
+pub struct Equalities<'g> {
+    graph: &'g Graph,
+    /// The first value that equals a value, if it is another one.
+    class: HashMap<Value, Value>,
+    /// The first value with these elements.
+    constants: HashMap<usize, Value>,
+    first: HashMap<Key<'g>, usize>,
+    /// The first body that equals a body.
+    bodies: HashMap<usize, usize>,
+    next: usize,
+}
+
+impl<'g> Equalities<'g> {
+    /// No equalities, except between these pairs of bodies.
+    pub fn new(graph: &'g Graph, bodies: impl IntoIterator<Item = (usize, usize)>) -> Self {
+        let mut first = HashMap::new();
+        for (a, b) in bodies {
+            let a = first.get(&a).copied().unwrap_or(a);
+            first.insert(b, a);
+        }
+        Self {
+            graph,
+            class: HashMap::new(),
+            constants: HashMap::new(),
+            first: HashMap::new(),
+            bodies: first,
+            next: 0,
+        }
+    }
+
+    /// Finds equal operations with equal inputs among the nodes before `end`.
+    pub fn advance(&mut self, end: usize) {
+        while self.next < end.min(self.graph.nodes.len()) {
+            let number = self.next;
+            self.next += 1;
+            let node = &self.graph.nodes[number];
+            for (port, output) in node.outputs.iter().enumerate() {
+                if let Some(constant) = &output.constant {
+                    let value = Value { node: number, port };
+                    let first = *self.constants.entry(constant.identity).or_insert(value);
+                    self.set_equal(first, value);
+                }
+            }
+            if node.is_unique || node.inputs.is_empty() {
+                continue;
+            }
+            let first = *self.first.entry(self.key(node)).or_insert(number);
+            for port in 0..node.outputs.len() {
+                self.set_equal(Value { node: first, port }, Value { node: number, port });
+            }
+        }
+    }
+
+    fn key(&self, node: &'g Node) -> Key<'g> {
+        let mut inputs: Vec<Option<Value>> =
+            node.inputs.iter().map(|input| input.map(|input| self.first(input))).collect();
+        if node.is_commutative() {
+            inputs.sort_unstable();
+        }
+        let attributes = node.attributes.iter().map(|(name, value)| (name.as_str(), format!("{value:?}")));
+        let bodies = node.bodies.iter().map(|body| self.bodies.get(body).copied().unwrap_or(*body));
+        (&node.op, attributes.collect(), bodies.collect(), inputs)
+    }
+
+    /// The first value that is known to equal a value.
+    pub fn first(&self, value: Value) -> Value {
+        self.class.get(&value).copied().unwrap_or(value)
+    }
+
+    fn set_equal(&mut self, first: Value, value: Value) {
+        let first = self.first(first);
+        if first != value && self.graph.output(first).is_some() && !self.class.contains_key(&value) {
+            self.class.insert(value, first);
+        }
+    }
+
+    /// Proves that two values are equal: the same element type, shape and elements, for all sizes. Where the
+    /// value of the first exists, the second does not fail either.
+    ///
+    /// # Errors
+    /// The reason why this is not proved.
+    pub fn prove(&mut self, before: Value, after: Value, guide: &mut dyn Guide) -> Result<(), String> {
+        self.advance(before.node.max(after.node) + 1);
+        if self.first(before) != self.first(after) {
+            compare::prove(self.graph, &self.class, (before, after), guide)?;
+            // The class of the later value becomes the class of the earlier one.
+            let [a, b] = [self.first(before), self.first(after)];
+            let (first, later) = if a < b { (a, b) } else { (b, a) };
+            for class in self.class.values_mut().filter(|class| **class == later) {
+                *class = first;
+            }
+            self.class.insert(later, first);
+        }
+        Ok(())
+    }
+}
