@@ -8,6 +8,8 @@ use snick_ir::rewrite::{Applied, Rule};
 use snick_ir::{Limits, Progress, Watch};
 
 use crate::check::Checker;
+#[cfg(feature = "certify")]
+use crate::prove::Prover;
 
 /// Options for applying passes to a graph.
 ///
@@ -162,7 +164,15 @@ impl RewriteOptions {
     }
 
     pub(crate) fn checker(&self) -> Option<Checker> {
+        #[cfg(feature = "certify")]
+        return self.check.then(|| Checker::with_prover(self.seed, Prover::default()));
+        #[cfg(not(feature = "certify"))]
         self.check.then(|| Checker::new(self.seed))
+    }
+
+    #[cfg(feature = "certify")]
+    pub(crate) fn random_seed(&self) -> u64 {
+        self.seed
     }
 
     pub(crate) fn is_timed(&self) -> bool {

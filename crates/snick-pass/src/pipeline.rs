@@ -125,7 +125,16 @@ impl Pass {
 /// The rules of [`RewriteOptions::rules`] take part. If one of them replaces an unknown layer, the graph is
 /// inferred again, and canonicalisation continues with the new facts.
 pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
-    let mut manager = PassManager::new(graph, options);
+    canonicalise_with(graph, options, options.checker()).0
+}
+
+/// Canonicalises with a checker, and returns it.
+pub(crate) fn canonicalise_with(
+    graph: &mut Graph,
+    options: &RewriteOptions,
+    checker: Option<Checker>,
+) -> (Report, Option<Checker>) {
+    let mut manager = PassManager { checker, ..PassManager::new(graph, options) };
     let own = options.own_rules();
     let rules = match own.is_empty() {
         true => Pass::of_rules("rules", RULES),
@@ -135,7 +144,8 @@ pub fn canonicalise(graph: &mut Graph, options: &RewriteOptions) -> Report {
     manager.report.errors.extend(inference.unwrap_or_default());
     let is_reported = |rule: &str| rule == to_slice::RULE.name() || own.iter().any(|own| own.name() == rule);
     manager.report.missed.retain(|missed| is_reported(&missed.rule));
-    manager.finish(graph)
+    let checker = manager.checker.clone();
+    (manager.finish(graph), checker)
 }
 
 /// Lowers the slice-like layers of an inferred graph and its bodies to `slice`, without any other rewrite.
@@ -304,13 +314,12 @@ impl PassManager {
     /// Executes a graph before and after a pass, and restores the graph if a result differs.
     fn checked(&mut self, graph: &mut Graph, pass: &Pass, before: Graph, mut trace: Trace) -> Trace {
         let Some(checker) = &mut self.checker else { return trace };
-        let difference = Difference::of(&before, graph);
-        if trace.applied.is_empty() && !matches!(difference, Difference::Nothing) {
+        if trace.applied.is_empty() && !matches!(Difference::of(&before, graph), Difference::Nothing) {
             trace.applied.push(of_graph(pass, graph));
         }
         let rounds = trace.applied.iter().any(|applied| !applied.exact).then_some(Tolerance::UNDECLARED);
         let tolerance = pass.tolerance().or(rounds);
-        if let Err(report) = checker.check_graph(pass.name(), tolerance, &trace.applied, difference) {
+        if let Err(report) = checker.check_graph(pass.name(), tolerance, &trace.applied, (&before, graph)) {
             let applied = trace.applied.drain(..).next().unwrap_or_else(|| of_graph(pass, graph));
             trace.check_failures.push(CheckFailure::new(applied, report));
             *graph = before;

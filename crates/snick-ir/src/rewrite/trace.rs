@@ -169,7 +169,7 @@ impl RuleWork {
 }
 
 /// The current time; `None` on platforms without a clock.
-pub(super) fn now() -> Option<Instant> {
+pub fn now() -> Option<Instant> {
     (!cfg!(target_family = "wasm")).then(Instant::now)
 }
 

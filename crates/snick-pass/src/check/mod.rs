@@ -30,6 +30,8 @@ use self::evaluate::Evaluation;
 use self::region::{Reach, Region};
 use self::sample::Samples;
 pub(crate) use self::whole::Difference;
+#[cfg(feature = "certify")]
+use crate::prove::{Pending, Prover, RewriteStatus};
 use self::whole::Joint;
 
 /// Limit on the number of elements that all checks together compute, so that the time for checks does not
@@ -50,6 +52,8 @@ pub struct Checker {
     checked: usize,
     unchecked: usize,
     elements: usize,
+    #[cfg(feature = "certify")]
+    prover: Option<Prover>,
 }
 
 /// The minimum number of samples on which the layers of a region with [`Reach::Wide`] must run, so that the
@@ -68,7 +72,25 @@ enum Verdict {
 impl Checker {
     /// A checker with this seed for random sizes and elements.
     pub fn new(seed: u64) -> Self {
-        Self { seed, checked: 0, unchecked: 0, elements: 0 }
+        Self {
+            seed,
+            checked: 0,
+            unchecked: 0,
+            elements: 0,
+            #[cfg(feature = "certify")]
+            prover: None,
+        }
+    }
+
+    /// A checker that executes only what this prover does not prove.
+    #[cfg(feature = "certify")]
+    pub(crate) fn with_prover(seed: u64, prover: Prover) -> Self {
+        Self { prover: Some(prover), ..Self::new(seed) }
+    }
+
+    #[cfg(feature = "certify")]
+    pub(crate) fn into_prover(self) -> Option<Prover> {
+        self.prover
     }
 
     /// The number of replacements whose old and new results were compared and are equal.
@@ -141,6 +163,22 @@ impl Checker {
         pass: &str,
         tolerance: Option<Tolerance>,
         applied: &[Applied],
+        (before, after): (&Graph, &Graph),
+    ) -> Result<(), String> {
+        let execute = |checker: &mut Self| {
+            checker.execute_graph(pass, tolerance, applied, Difference::of(before, after))
+        };
+        #[cfg(feature = "certify")]
+        return self.prove_or(applied.len(), |prover| prover.pass(before, after, applied), execute);
+        #[cfg(not(feature = "certify"))]
+        execute(self)
+    }
+
+    fn execute_graph(
+        &mut self,
+        pass: &str,
+        tolerance: Option<Tolerance>,
+        applied: &[Applied],
         difference: Difference,
     ) -> Result<(), String> {
         let verdict = match difference {
@@ -165,8 +203,49 @@ impl Checker {
     }
 }
 
+#[cfg(feature = "certify")]
+impl Checker {
+    /// Proves rewrites, or else executes them.
+    fn prove_or(
+        &mut self,
+        rewrites: usize,
+        prove: impl FnOnce(&mut Prover) -> Result<(), Pending>,
+        execute: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Some(prover) = &mut self.prover else { return execute(self) };
+        match prove(prover) {
+            Ok(()) => {
+                self.checked += rewrites;
+                Ok(())
+            }
+            Err(pending) => {
+                let result = execute(self);
+                let report = result.as_ref().err().map(String::as_str);
+                let status = if report.is_some() { RewriteStatus::Refuted } else { RewriteStatus::Sampled };
+                if let Some(prover) = &mut self.prover {
+                    prover.finish(pending, status, report);
+                }
+                result
+            }
+        }
+    }
+}
+
 impl Check for Checker {
+    #[cfg(feature = "certify")]
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
+        self.prove_or(1, |prover| prover.rewrite(proposal), |checker| checker.execute(proposal))
+    }
+
+    #[cfg(not(feature = "certify"))]
+    fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
+        self.execute(proposal)
+    }
+}
+
+impl Checker {
+    /// Executes the layers before and after a replacement.
+    fn execute(&mut self, proposal: &Proposal) -> Result<(), String> {
         // The inputs of a region are sampled independently although they may be related, so a difference may
         // occur only for values that cannot occur together. A wide region has fewer related inputs.
         // Therefore, a difference in the near region is ignored if enough samples of the wide region run

@@ -154,7 +154,7 @@ pub struct SmtObligation {
 
 /// A certificate that can be saved and checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Certificate(String);
+pub struct Certificate(pub(super) snick_certificate::Certificate);
 
 /// Why a certificate does not prove what it says about some graphs.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
@@ -163,16 +163,18 @@ pub enum CertificateError {
     /// The text is not a certificate.
     #[error("not a certificate of snick: {0}")]
     Unreadable(String),
+    /// The certificate is about other models, or about another number of models.
+    #[error("the certificate is about other models")]
+    OtherModel,
+    /// A step proves nothing; contains the step and the reason.
+    #[error("the certificate does not prove what it says: {0}")]
+    Unproved(String),
 }
 
 impl Certificate {
-    pub(super) fn new() -> Self {
-        Self("{\"schema\":\"snick.certificate/1\"}\n".into())
-    }
-
     /// The certificate as JSON.
     pub fn to_json(&self) -> String {
-        self.0.clone()
+        self.0.to_json()
     }
 
     /// Reads [`Certificate::to_json`].
@@ -180,9 +182,14 @@ impl Certificate {
     /// # Errors
     /// [`CertificateError::Unreadable`].
     pub fn from_json(text: &str) -> Result<Self, CertificateError> {
-        match text == Self::new().0 {
-            true => Ok(Self::new()),
-            false => Err(CertificateError::Unreadable("unknown text".into())),
-        }
+        snick_certificate::Certificate::from_json(text).map(Self).map_err(CertificateError::Unreadable)
+    }
+}
+
+impl CertifiedRewrite {
+    /// A rewrite that is not decided yet.
+    pub(super) fn new(rule: Cow<'static, str>, op: &str, layer: Arc<str>, loc: Loc) -> Self {
+        let (status, reason, time) = (RewriteStatus::Sampled, None, Duration::ZERO);
+        Self { rule, op: op.to_string(), layer, loc, status, reason, time }
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Exporter<'g> {
     /// Ops with the same type and attributes that differ nevertheless.
     variants: HashMap<String, Vec<&'g Op>>,
     pub(super) bodies: Vec<&'g Graph>,
+    /// The value of each variable before a run.
+    variables: HashMap<&'g str, certificate::Value>,
 }
 
 /// Where the values of a graph are in the exported one.
@@ -41,9 +43,7 @@ impl<'g> Exporter<'g> {
         let op = node.op();
         let mut new = certificate::Node {
             op: op.type_name().to_string(),
-            is_unique: is_unknown
-                || op.has(OpTraits::ROOT)
-                || !op.traits().intersects(OpTraits::PURE | OpTraits::HAS_BODIES),
+            is_unique: is_unknown || matches!(op, Op::Parameter(_)),
             ..certificate::Node::default()
         };
         let mut tensors = Vec::new();
@@ -53,6 +53,13 @@ impl<'g> Exporter<'g> {
             new.inputs = inputs.iter().map(|input| exported.values.get(&(*input)?).copied()).collect();
             new.attributes = self.attributes(op);
             new.bodies = op.bodies().map(|(_, body)| self.body(body)).collect();
+            if let Op::ReadValue(read) = op {
+                // The value depends on the variable, and on the input if the variable is not set.
+                new.inputs.push(Some(self.variable(&read.variable_id)));
+            } else if !op.traits().intersects(OpTraits::PURE | OpTraits::HAS_BODIES) {
+                // Layers of the same name draw the same random numbers.
+                new.attributes.insert("layer".into(), Attribute::Text(node.name().to_string()));
+            }
         }
         for fact in node.outputs() {
             exported.sizes.declare_symbols(fact, graph.symbols(), &mut self.graph);
@@ -110,12 +117,46 @@ impl<'g> Exporter<'g> {
         attributes
     }
 
+    fn variable(&mut self, name: &'g str) -> certificate::Value {
+        *self.variables.entry(name).or_insert_with(|| {
+            let value = certificate::Value { node: self.graph.nodes.len(), port: 0 };
+            let outputs = vec![certificate::Output::default()];
+            self.graph.nodes.push(certificate::Node { is_unique: true, outputs, ..Default::default() });
+            value
+        })
+    }
+
     fn body(&mut self, body: &'g Graph) -> usize {
         let known = self.bodies.iter().position(|other| *other == body);
         known.unwrap_or_else(|| {
             self.bodies.push(body);
             self.bodies.len() - 1
         })
+    }
+}
+
+impl Exported {
+    /// Makes an input of one graph the same value as an input of another graph, which is exported already.
+    ///
+    /// # Errors
+    /// If the input is required to accept the same elements and sizes, and does not.
+    pub(super) fn share_input(
+        &mut self,
+        (a, old): (&Graph, Value),
+        (b, new): (&Graph, Value),
+        others: &Self,
+        must_accept: bool,
+    ) -> Result<(), String> {
+        let name = b.node(new.node).name();
+        let (Some(shared), Some(ours), Some(theirs)) = (others.values.get(&old), a.fact(old), b.fact(new)) else {
+            return Err(format!("the input `{name}` is not known"));
+        };
+        self.values.insert(new, *shared);
+        let accepts = self.sizes.share((ours, a.symbols()), (theirs, b.symbols()), *shared);
+        if ours.element_type() != theirs.element_type() || must_accept && !accepts {
+            return Err(format!("the input `{name}` accepts other types or sizes"));
+        }
+        Ok(())
     }
 }
 

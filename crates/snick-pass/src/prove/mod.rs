@@ -2,64 +2,118 @@
 
 mod answer;
 mod export;
+mod graphs;
+mod prover;
 mod rewrite;
 mod search;
 mod smt;
 mod solve;
 
-use std::time::Duration;
-
+use snick_certificate::{CertificateStep, Label, digest};
 use snick_ir::Graph;
+use snick_ir::text::{PrintOptions, print};
 
 pub use self::answer::{
     Certificate, CertificateError, CertifiedRewrite, CertifiedRewrites, OutputProof, OutputProofs,
     RewriteStatus, SmtObligation,
 };
-use crate::{RewriteOptions, canonicalise};
+pub(crate) use self::prover::{Pending, Prover};
+use crate::pipeline::canonicalise_with;
+use crate::{Checker, RewriteOptions};
 
 /// Brings the inferred graph into canonical form, and proves every rewrite. `has_smt` asks for the obligations
 /// of the proofs.
-pub fn certify_rewrites(graph: &mut Graph, options: &RewriteOptions, _has_smt: bool) -> CertifiedRewrites {
-    let before = graph.clone();
-    let report = canonicalise(graph, &options.clone().check(true));
-    let rewrite = |applied: &snick_ir::rewrite::Applied, status, reason: &str| CertifiedRewrite {
-        rule: applied.rule.clone(),
-        op: applied.op.clone(),
-        layer: applied.layer.clone(),
-        loc: before.find(&applied.layer).map(|id| before.node(id).loc()).unwrap_or_default(),
-        status,
-        reason: Some(reason.to_string()),
-        time: Duration::ZERO,
-    };
-    let applied = report.applied.iter().map(|applied| rewrite(applied, RewriteStatus::Sampled, "no prover"));
-    let refuted = report
-        .check_failures
-        .iter()
-        .map(|failure| rewrite(&failure.applied, RewriteStatus::Refuted, &failure.report));
-    let rewrites = applied.chain(refuted).collect();
-    CertifiedRewrites { rewrites, certificate: Certificate::new(), report, obligations: Vec::new() }
+pub fn certify_rewrites(graph: &mut Graph, options: &RewriteOptions, has_smt: bool) -> CertifiedRewrites {
+    let models = vec![digest_of(graph)];
+    let checker = Checker::with_prover(options.random_seed(), Prover::new(has_smt));
+    let (report, checker) = canonicalise_with(graph, options, Some(checker));
+    let prover = checker.and_then(Checker::into_prover).unwrap_or_default();
+    let certificate = snick_certificate::Certificate { models, steps: prover.steps };
+    CertifiedRewrites {
+        rewrites: prover.rewrites,
+        certificate: Certificate(certificate),
+        report,
+        obligations: prover.obligations.unwrap_or_default(),
+    }
 }
 
 /// Proves that the outputs of two inferred graphs are equal for equal inputs. Inputs and outputs are matched by
 /// name if all names agree, otherwise by order. `has_smt` asks for the obligations of the proofs.
-pub fn certify_equal(a: &Graph, _b: &Graph, _options: &RewriteOptions, _has_smt: bool) -> OutputProofs {
-    let output = |id| OutputProof { name: a.node(id).name().to_string(), reason: Some("no prover".into()) };
-    let outputs = a.results().map(output).collect();
-    OutputProofs { outputs, certificate: Certificate::new(), stopped: None, obligations: Vec::new() }
+pub fn certify_equal(a: &Graph, b: &Graph, _: &RewriteOptions, has_smt: bool) -> OutputProofs {
+    let names: Vec<String> = a.results().map(|id| a.node(id).name().to_string()).collect();
+    let mut step = CertificateStep { labels: labels_of(a), proof: None };
+    let mut obligations = Vec::new();
+    let reasons = match graphs::task(a, b) {
+        Ok(task) => {
+            let mut found = search::search(&task);
+            let (outputs, variables) = found.reasons.split_at_mut(names.len());
+            // An output is proved for any number of runs in sequence only if the variables are.
+            if let Some(reason) = variables.iter().flatten().next() {
+                let reason = format!("a variable may differ: {reason}");
+                outputs.iter_mut().filter(|output| output.is_none()).for_each(|output| *output = Some(reason.clone()));
+                found.proof.claims.clear();
+            }
+            if has_smt {
+                obligations.push(prover::obligation(&step.labels, &found.leaves));
+            }
+            step.proof = Some(found.proof);
+            outputs.to_vec()
+        }
+        Err(reason) => vec![Some(reason); names.len()],
+    };
+    let outputs = names.into_iter().zip(reasons).map(|(name, reason)| OutputProof { name, reason });
+    let models = vec![digest_of(a), digest_of(b)];
+    let certificate = Certificate(snick_certificate::Certificate { models, steps: vec![step] });
+    OutputProofs { outputs: outputs.collect(), certificate, stopped: None, obligations }
 }
 
 /// Checks that a certificate proves the rewrites of this inferred graph.
 ///
 /// # Errors
 /// The first step that fails.
-pub fn check_rewrites(_certificate: &Certificate, _graph: &Graph) -> Result<(), CertificateError> {
-    Ok(())
+pub fn check_rewrites(certificate: &Certificate, graph: &Graph) -> Result<(), CertificateError> {
+    let certificate = &certificate.0;
+    if certificate.models != [digest_of(graph)] {
+        return Err(CertificateError::OtherModel);
+    }
+    let options = RewriteOptions::new();
+    let checker = Checker::with_prover(0, Prover::of_steps(certificate.steps.clone()));
+    let (_, checker) = canonicalise_with(&mut graph.clone(), &options, Some(checker));
+    let failed = checker.and_then(Checker::into_prover).and_then(Prover::failed);
+    failed.map_or(Ok(()), |step| Err(CertificateError::Unproved(step)))
 }
 
 /// Checks that a certificate proves outputs of these inferred graphs equal.
 ///
 /// # Errors
 /// The first step that fails.
-pub fn check_equal(_certificate: &Certificate, _a: &Graph, _b: &Graph) -> Result<(), CertificateError> {
-    Ok(())
+pub fn check_equal(certificate: &Certificate, a: &Graph, b: &Graph) -> Result<(), CertificateError> {
+    let certificate = &certificate.0;
+    if certificate.models != [digest_of(a), digest_of(b)] {
+        return Err(CertificateError::OtherModel);
+    }
+    let [step] = certificate.steps.as_slice() else {
+        return Err(CertificateError::Unproved("there is not exactly one step".into()));
+    };
+    if step.labels != labels_of(a) {
+        return Err(CertificateError::Unproved("the outputs are others".into()));
+    }
+    let Some(proof) = &step.proof else { return Ok(()) };
+    let task = graphs::task(a, b).map_err(CertificateError::Unproved)?;
+    let is_complete = (step.labels.len()..task.problem.claims.len()).all(|claim| proof.claims.contains(&claim));
+    if !is_complete && !proof.claims.is_empty() {
+        return Err(CertificateError::Unproved("the variables are not proved".into()));
+    }
+    proof.check(&task.problem).map_err(CertificateError::Unproved)
+}
+
+/// The outputs of a graph.
+fn labels_of(graph: &Graph) -> Vec<Label> {
+    let label = |id| Label { name: graph.node(id).name().to_string(), op: "Result".into(), layer: String::new() };
+    graph.results().map(label).collect()
+}
+
+/// A digest of the text form, which contains digests of large constants.
+fn digest_of(graph: &Graph) -> String {
+    format!("{:032x}", digest(print(graph, PrintOptions::new()).as_bytes()))
 }

@@ -1,35 +1,109 @@
-//! Searches the answers that proofs consist of.
+//! Searches for proofs.
 
-use snick_certificate::{Answer, Guide, Poly};
+use std::collections::HashSet;
+
+use snick_certificate::{Answer, Equalities, Guide, Lemma, Poly, Problem, Proof, Value};
 
 use super::solve::contradiction;
 
-/// A guide that decides questions, and records its answers.
+/// Maximum number of questions in the proof of an equality, and in all proofs of a problem.
+const MAX_QUESTIONS: usize = 4_000;
+const MAX_ALL_QUESTIONS: usize = 100_000;
+
+/// A problem, and pairs of values whose equality may help to prove the claims, in topological order of the second
+/// values.
 #[derive(Default)]
-pub(super) struct Search {
-    pub(super) answers: Vec<Answer>,
+pub(super) struct Task {
+    pub(super) problem: Problem,
+    pub(super) candidates: Vec<(Value, Value)>,
+    /// The tasks of the pairs of bodies.
+    pub(super) bodies: Vec<Task>,
+}
+
+/// What a search found.
+pub(super) struct Found {
+    pub(super) proof: Proof,
+    /// Why each claim was not proved; `None` if it was.
+    pub(super) reasons: Vec<Option<String>>,
+    /// The contradictions that were found: lists of polynomials that are not all at least 0.
+    pub(super) leaves: Vec<Vec<Poly>>,
+}
+
+/// Searches for a proof of the claims.
+pub(super) fn search(task: &Task) -> Found {
+    let mut questions = MAX_ALL_QUESTIONS;
+    search_within(task, &mut questions)
+}
+
+fn search_within(task: &Task, questions: &mut usize) -> Found {
+    let problem = &task.problem;
+    let mut proof = Proof::default();
+    let mut leaves = Vec::new();
+    let mut equal_bodies = Vec::new();
+    for (number, (pair, body)) in problem.bodies.iter().zip(&task.bodies).enumerate() {
+        let found = search_within(body, questions);
+        if found.reasons.iter().all(Option::is_none) {
+            equal_bodies.push((pair.before, pair.after));
+            proof.bodies.push((number, found.proof));
+            leaves.extend(found.leaves);
+        }
+    }
+    let mut equalities = Equalities::new(&problem.graph, equal_bodies);
+    let mut tried = HashSet::new();
+    let mut prove = |before: Value, after: Value| -> Result<(), String> {
+        equalities.advance(before.node.max(after.node) + 1);
+        if equalities.first(before) == equalities.first(after) {
+            return Ok(());
+        }
+        let mut guide = Search { answers: Vec::new(), leaves: Vec::new(), questions: MAX_QUESTIONS.min(*questions) };
+        let start = guide.questions;
+        let proved = equalities.prove(before, after, &mut guide);
+        *questions -= start - guide.questions;
+        if proved.is_ok() {
+            proof.lemmas.push(Lemma { before, after, answers: guide.answers });
+            leaves.extend(guide.leaves);
+        }
+        proved
+    };
+    for &(before, after) in &task.candidates {
+        if tried.insert((before, after)) {
+            // A candidate that is not proved may not be needed.
+            _ = prove(before, after);
+        }
+    }
+    let reasons: Vec<Option<String>> =
+        problem.claims.iter().map(|&(before, after)| prove(before, after).err()).collect();
+    proof.claims = (0..reasons.len()).filter(|&claim| reasons[claim].is_none()).collect();
+    Found { proof, reasons, leaves }
+}
+
+/// A guide that decides questions, and records its answers.
+struct Search {
+    answers: Vec<Answer>,
+    leaves: Vec<Vec<Poly>>,
     /// The number of questions that may still be asked.
     questions: usize,
 }
 
-/// Maximum number of questions in a proof.
-const MAX_QUESTIONS: usize = 4_000;
-
 impl Search {
-    pub(super) fn new() -> Self {
-        Self { answers: Vec::new(), questions: MAX_QUESTIONS }
-    }
-
     fn decide(&mut self, premises: &[Poly], polynomial: &Poly, must_decide: bool) -> Option<Answer> {
         self.questions = self.questions.checked_sub(1)?;
-        let with = |poly: &Poly| [premises, std::slice::from_ref(poly)].concat();
-        if let Some(combination) = contradiction(&with(&polynomial.negated()?)) {
+        let negated = [premises, &[polynomial.negated()?]].concat();
+        if let Some(combination) = contradiction(&negated) {
+            self.leaves.push(negated);
             return Some(Answer::Holds(combination));
         }
-        if must_decide && let Some(combination) = contradiction(&with(polynomial)) {
-            return Some(Answer::Fails(combination));
+        if !must_decide {
+            return None;
         }
-        must_decide.then_some(Answer::Split)
+        let assumed = [premises, std::slice::from_ref(polynomial)].concat();
+        Some(match contradiction(&assumed) {
+            Some(combination) => {
+                self.leaves.push(assumed);
+                Answer::Fails(combination)
+            }
+            None => Answer::Split,
+        })
     }
 }
 
