@@ -59,6 +59,7 @@ impl Case<'_> {
         match node.op.as_str() {
             "slice" | "Slice" | "StridedSlice" => self.selected_size(node, axis),
             "Concat" => self.concatenated_size(node, axis),
+            "VariadicSplit" => self.part_size(node, value.port, axis),
             _ => Ok(None),
         }
     }

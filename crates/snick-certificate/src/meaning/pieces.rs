@@ -25,6 +25,28 @@ impl Case<'_> {
         Ok(Some((data, Self::at(index, axis, at))))
     }
 
+    /// The length of a part of VariadicSplit; -1 is the rest of the axis.
+    pub(super) fn part_size(&mut self, node: &Node, port: usize, axis: usize) -> Step<Option<Poly>> {
+        let (Some(data), Some(lengths), Some(&[split])) =
+            (node.input(0), node.input(2), self.constants(node, 1).as_deref())
+        else {
+            return Ok(None);
+        };
+        if self.rank(data).and_then(|rank| Self::axis(split, rank)) != Some(axis) {
+            return self.dim(data, axis).map(Some);
+        }
+        let own = self.integer(lengths, &[Poly::constant(port as i128)])?;
+        if self.ask(own.clone())? {
+            return Ok(Some(own));
+        }
+        let mut rest = self.dim(data, axis)?;
+        for other in (0..node.outputs.len()).filter(|other| *other != port) {
+            let length = self.integer(lengths, &[Poly::constant(other as i128)])?;
+            rest = fits(rest.plus(-1, &length))?;
+        }
+        Ok(Some(rest))
+    }
+
     pub(super) fn concatenated(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
         let Some(axis) = node.int("axis").and_then(|axis| Self::axis(axis, index.len())) else { return Ok(None) };
         let mut at = index[axis].clone();

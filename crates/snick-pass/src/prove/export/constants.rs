@@ -54,16 +54,20 @@ impl Constants {
         inputs: &[Option<Value>],
         constants: &HashMap<Value, Tensor>,
     ) -> Vec<Tensor> {
+        let folded = || {
+            let tensors = node.outputs().map(|fact| fact.as_tensor().map(|tensor| Tensor::clone(tensor)));
+            tensors.collect::<Option<Vec<_>>>()
+        };
         match node.op() {
             Op::Const(Constant::Here(tensor)) => return vec![Tensor::clone(tensor)],
+            // A known shape.
+            Op::ShapeOf(_) => return folded().unwrap_or_default(),
             op if !op.traits().is_foldable() || op.has(OpTraits::ROOT) || inputs.is_empty() => return Vec::new(),
             _ => {}
         }
         let operands: Option<Vec<Tensor>> = inputs.iter().map(|input| constants.get(&(*input)?).cloned()).collect();
         let Some(operands) = operands else { return Vec::new() };
-        let folded: Option<Vec<Tensor>> =
-            node.outputs().map(|fact| fact.as_tensor().map(|tensor| Tensor::clone(tensor))).collect();
-        if let Some(folded) = folded {
+        if let Some(folded) = folded() {
             return folded;
         }
         let counts = node.outputs().map(|fact| fact.shape().element_count().unwrap_or(usize::MAX));
