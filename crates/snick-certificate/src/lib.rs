@@ -15,5 +15,5 @@ pub use answer::{Answer, Combination, Guide, Recorded};
 pub use certificate::{Certificate, CertificateStep, Label, digest};
 pub use equalities::Equalities;
 pub use graph::{Attribute, Constant, Graph, Node, Output, Size, SizeOp, Value};
-pub use poly::{AtomId, Monomial, Poly};
+pub use poly::{AtomId, Monomial, Poly, gcd};
 pub use problem::{BodyProblem, Lemma, Problem, Proof};

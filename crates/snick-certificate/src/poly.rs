@@ -99,7 +99,7 @@ impl Poly {
     /// Divides a polynomial that is at least 0 by the greatest common divisor of its coefficients, the constant
     /// term rounded down: the result is at least 0 for the same integers.
     pub fn tightened(mut self) -> Self {
-        let divisor = self.terms().filter(|(m, _)| !m.is_empty()).fold(0, |gcd, (_, c)| gcd_of(gcd, c));
+        let divisor = self.terms().filter(|(m, _)| !m.is_empty()).fold(0, |divisor, (_, c)| gcd(divisor, c));
         if divisor > 1 {
             for (monomial, coefficient) in &mut self.terms {
                 debug_assert!(monomial.is_empty() || *coefficient % divisor == 0, "a common divisor");
@@ -154,10 +154,19 @@ fn without(monomial: &Monomial, factors: &Monomial) -> Option<Monomial> {
     Some(left)
 }
 
-/// The greatest common divisor, at least 0.
-fn gcd_of(mut a: i128, mut b: i128) -> i128 {
+/// The greatest common divisor of two numbers, at least 0; 1 if it would overflow.
+///
+/// ```
+/// assert_eq!(snick_certificate::gcd(-4, 6), 2);
+/// ```
+pub fn gcd(a: i128, b: i128) -> i128 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
-        (a, b) = (b, a.checked_rem(b).unwrap_or(0));
+        // Division of 128 bits is slow.
+        (a, b) = match (u64::try_from(a), u64::try_from(b)) {
+            (Ok(a), Ok(b)) => (b.into(), (a % b).into()),
+            _ => (b, a % b),
+        };
     }
-    a.checked_abs().unwrap_or(1)
+    i128::try_from(a).unwrap_or(1)
 }

@@ -1,5 +1,7 @@
 //! The exact simplex method on integer rows.
 
+use snick_certificate::gcd;
+
 /// A limit on the number of coefficients that may be computed, so that every query ends in bounded time.
 pub(super) struct Budget(pub u32);
 
@@ -225,16 +227,4 @@ impl Row {
         self.scale /= divisor;
         self.coefficients.iter_mut().for_each(|coefficient| *coefficient /= divisor);
     }
-}
-
-/// The greatest common divisor of two numbers, the second of which may be 0; 1 where it would overflow.
-pub(super) fn gcd(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = match (u64::try_from(a), u64::try_from(b)) {
-            (Ok(a), Ok(b)) => (b.into(), (a % b).into()),
-            _ => (b, a % b),
-        };
-    }
-    i128::try_from(a).unwrap_or(1)
 }

@@ -12,9 +12,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use snick_certificate::{AtomId, Combination, Monomial, Poly};
+use snick_certificate::{AtomId, Combination, Monomial, Poly, gcd};
 
-use dictionary::{Budget, CONSTANT, Dictionary, Solution, Terms, gcd};
+use dictionary::{Budget, CONSTANT, Dictionary, Solution, Terms};
 
 /// How many coefficients of the dictionary may be computed for one query.
 const MAX_WORK: u32 = 1_000_000;

@@ -1,0 +1,142 @@
+//! Tests polynomials by their values at random points.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use proptest::prelude::*;
+use snick_certificate::{AtomId, Combination, Monomial, Poly, gcd};
+
+const ATOMS: AtomId = 4;
+
+fn poly() -> impl Strategy<Value = Poly> {
+    let monomial = prop::collection::vec(0..ATOMS, 0..=2);
+    prop::collection::vec((monomial, -20_i128..=20), 0..6).prop_map(|terms| {
+        terms.iter().fold(Poly::default(), |sum, (monomial, coefficient)| {
+            let atoms = monomial.iter().map(|&atom| Poly::atom(atom));
+            let product = atoms.fold(Poly::constant(1), |product, atom| product.times(&atom).unwrap());
+            sum.plus(*coefficient, &product).unwrap()
+        })
+    })
+}
+
+fn point() -> impl Strategy<Value = [i128; ATOMS as usize]> {
+    prop::array::uniform4(-9_i128..=9)
+}
+
+fn value(poly: &Poly, point: &[i128]) -> i128 {
+    let product = |monomial: &Monomial| monomial.iter().map(|&atom| point[atom as usize]).product::<i128>();
+    poly.terms().map(|(monomial, coefficient)| coefficient * product(monomial)).sum()
+}
+
+proptest! {
+    #[test]
+    fn arithmetic_agrees_with_that_of_values(a in poly(), b in poly(), factor in -9_i128..=9, point in point()) {
+        let [x, y] = [&a, &b].map(|poly| value(poly, &point));
+        prop_assert_eq!(value(&a.plus(factor, &b).unwrap(), &point), x + factor * y);
+        prop_assert_eq!(value(&a.times(&b).unwrap(), &point), x * y);
+        prop_assert_eq!(value(&a.times_constant(factor).unwrap(), &point), x * factor);
+        prop_assert_eq!(value(&a.plus_constant(factor).unwrap(), &point), x + factor);
+        prop_assert_eq!(value(&a.negated().unwrap(), &point), -1 - x);
+    }
+
+    #[test]
+    fn equal_polynomials_are_equal_values(a in poly(), b in poly(), c in poly()) {
+        let plus = |a: &Poly, b: &Poly| a.plus(1, b).unwrap();
+        let times = |a: &Poly, b: &Poly| a.times(b).unwrap();
+        prop_assert_eq!(plus(&a, &b), plus(&b, &a));
+        prop_assert_eq!(plus(&plus(&a, &b), &c), plus(&a, &plus(&b, &c)));
+        prop_assert_eq!(times(&a, &b), times(&b, &a));
+        prop_assert_eq!(times(&plus(&a, &b), &c), plus(&times(&a, &c), &times(&b, &c)));
+        prop_assert_eq!(a.plus(-1, &a).unwrap(), Poly::default());
+        prop_assert_eq!(times(&a, &Poly::constant(1)), a.clone());
+        prop_assert_eq!(times(&a, &Poly::default()), Poly::default());
+        prop_assert_eq!(a.negated().unwrap().negated().unwrap(), a);
+    }
+
+    #[test]
+    fn terms_are_sorted_and_not_0(a in poly(), b in poly()) {
+        let product = a.times(&b).unwrap();
+        let terms: Vec<_> = product.terms().collect();
+        prop_assert!(terms.is_sorted_by(|(a, _), (b, _)| a < b));
+        prop_assert!(terms.iter().all(|(monomial, coefficient)| monomial.is_sorted() && *coefficient != 0));
+        let constant = terms.iter().find(|(monomial, _)| monomial.is_empty()).map_or(0, |&(_, constant)| constant);
+        prop_assert_eq!(product.constant_term(), constant);
+        let is_constant = terms.iter().all(|(monomial, _)| monomial.is_empty());
+        prop_assert_eq!(product.as_constant(), is_constant.then_some(constant));
+    }
+
+    #[test]
+    fn tightened_polynomials_keep_their_sign(a in poly(), factor in 1_i128..=6, constant in -9_i128..=9, point in point()) {
+        let scaled = a.times_constant(factor).unwrap().plus_constant(constant).unwrap();
+        let tightened = scaled.clone().tightened();
+        prop_assert_eq!(value(&scaled, &point) >= 0, value(&tightened, &point) >= 0);
+        let variable = tightened.terms().filter(|(monomial, _)| !monomial.is_empty());
+        prop_assert!(variable.fold(0, |divisor, (_, coefficient)| gcd(divisor, coefficient)) <= 1);
+    }
+
+    #[test]
+    fn common_divisors_are_the_greatest(a in -99_i128..=99, b in -99_i128..=99) {
+        let divides = |divisor: i128| a % divisor == 0 && b % divisor == 0;
+        prop_assert_eq!(gcd(a, b), (1..=99).rev().find(|&divisor| divides(divisor)).filter(|_| (a, b) != (0, 0)).unwrap_or(0));
+    }
+
+    #[test]
+    fn sums_that_contradict_are_negative_at_every_point(
+        a in poly(), b in poly(), factors in prop::array::uniform2(-2_i128..=5), constant in -3_i128..=3, point in point()
+    ) {
+        // The last premise cancels the others up to a constant.
+        let sum = a.times(&b).unwrap().times_constant(factors[0]).unwrap().plus(factors[1], &a).unwrap();
+        let premises = [a, b, Poly::constant(constant).plus(-1, &sum).unwrap()];
+        let terms = [(factors[0], vec![0, 1]), (factors[1], vec![0]), (1, vec![2])];
+        let positive: Vec<_> = terms.iter().filter(|(factor, _)| *factor != 0).cloned().collect();
+        let is_proof = factors.iter().all(|factor| *factor >= 0) && constant < 0;
+        prop_assert_eq!(Combination(positive.clone()).contradicts(&premises), is_proof);
+        if is_proof {
+            let values = premises.map(|premise| value(&premise, &point));
+            let product = |factors: &[usize]| factors.iter().map(|&factor| values[factor]).product::<i128>();
+            prop_assert_eq!(positive.iter().map(|(factor, factors)| factor * product(factors)).sum::<i128>(), constant);
+        }
+    }
+}
+
+#[test]
+fn overflow_is_none() {
+    let large = Poly::atom(0).times_constant(i128::MAX).unwrap();
+    assert_eq!(large.plus(1, &Poly::atom(0)), None);
+    assert_eq!(large.plus(2, &large), None);
+    assert_eq!(large.times_constant(2), None);
+    assert_eq!(large.times(&large), None);
+    assert_eq!(Poly::constant(i128::MAX).plus_constant(1), None);
+    assert_eq!(Poly::constant(i128::MAX).negated().unwrap().as_constant(), Some(i128::MIN));
+    assert_eq!(gcd(i128::MIN, i128::MIN), 1);
+    assert_eq!(gcd(i128::MIN, 6), 2);
+    let tightened = Poly::atom(0).times_constant(i128::MIN).unwrap().tightened();
+    assert_eq!(tightened, Poly::atom(0).times_constant(i128::MIN).unwrap());
+}
+
+#[test]
+fn many_terms_and_factors_are_none() {
+    let sum = |from: AtomId, count: AtomId| {
+        (from..from + count).fold(Poly::default(), |sum, atom| sum.plus(1, &Poly::atom(atom)).unwrap())
+    };
+    assert_eq!(sum(0, 8).times(&sum(8, 8)).unwrap().terms().count(), 64);
+    assert_eq!(sum(0, 8).times(&sum(8, 9)), None);
+    assert_eq!(sum(0, 64).plus(1, &Poly::atom(64)), None);
+    let power =
+        |exponent: usize| (0..exponent).try_fold(Poly::constant(1), |power, _| power.times(&Poly::atom(0)));
+    assert!(power(8).is_some());
+    assert_eq!(power(9), None);
+}
+
+#[test]
+fn no_other_combination_contradicts() {
+    let premises = [Poly::atom(0), Poly::atom(0).negated().unwrap(), Poly::constant(1)];
+    let contradicts = |terms: &[(i128, Vec<usize>)]| Combination(terms.to_vec()).contradicts(&premises);
+    assert!(contradicts(&[(1, vec![0]), (1, vec![1])]));
+    assert!(!contradicts(&[]));
+    assert!(!contradicts(&[(1, vec![0]), (2, vec![1])]));
+    assert!(!contradicts(&[(1, vec![0]), (1, vec![1]), (1, vec![2])]));
+    assert!(!contradicts(&[(-1, vec![2])]));
+    assert!(!contradicts(&[(1, vec![0]), (1, vec![1]), (0, vec![2])]));
+    assert!(!contradicts(&[(1, vec![0]), (1, vec![1]), (1, vec![3])]));
+    assert!(!contradicts(&[(i128::MAX, vec![1]), (i128::MAX, vec![0]), (i128::MAX, vec![1])]));
+}
