@@ -3,6 +3,8 @@
 //! Products of atoms count as atoms of their own, so that the inequalities are linear and the simplex method
 //! applies.
 
+#[cfg(test)]
+mod cases;
 mod dictionary;
 #[cfg(test)]
 pub(super) mod obligations;
@@ -10,7 +12,7 @@ mod products;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use snick_certificate::{AtomId, Combination, Monomial, Poly, gcd};
 
@@ -25,8 +27,12 @@ const MAX_PREMISES: usize = 256;
 /// How many violated products are added before solving again.
 const MAX_PRODUCTS_AT_ONCE: usize = 8;
 
-/// How often products are chosen that may cancel monomials of the products so far.
-const MAX_GENERATIONS: u32 = 2;
+/// How many products are multiplied: first those that may cancel monomials of the premises, then those that may
+/// also cancel monomials of the products so far.
+const MAX_PRODUCTS: [usize; 2] = [256, 1024];
+
+/// The work of multiplying premises, per term of the product.
+const WORK_PER_TERM: usize = 20;
 
 /// Finds a combination of premises that is a negative constant; `None` if there is none within the budget.
 pub(super) fn contradiction(premises: &[Poly]) -> Option<Combination> {
@@ -136,7 +142,7 @@ impl<'a> Problem<'a> {
         let mut dictionary = Dictionary::new();
         let mut used = Vec::new();
         let mut point = vec![1];
-        let mut generations = 0;
+        let mut stages = MAX_PRODUCTS.iter();
         loop {
             let before = used.len();
             let premises = self.group.len();
@@ -145,18 +151,15 @@ impl<'a> Problem<'a> {
                     break;
                 }
                 budget.spend(inequality.terms.len())?;
-                if !inequality.is_used && value(&inequality.terms, &point)? < 0 {
+                let is_violated = value(&inequality.terms, &point).is_some_and(|value| value < 0);
+                if is_violated && !inequality.is_used {
                     inequality.is_used = true;
                     used.push(index);
                     dictionary.add(&inequality.terms, budget)?;
                 }
             }
             if used.len() == before {
-                generations += 1;
-                if generations > MAX_GENERATIONS {
-                    return None;
-                }
-                self.add_products(budget)?;
+                self.add_products(*stages.next()?, budget)?;
                 continue;
             }
             match dictionary.solve(budget)? {
@@ -167,20 +170,19 @@ impl<'a> Problem<'a> {
     }
 
     /// Adds products of premises that may cancel the products of atoms in all inequalities so far.
-    fn add_products(&mut self, budget: &mut Budget) -> Option<()> {
+    fn add_products(&mut self, limit: usize, budget: &mut Budget) -> Option<()> {
         let targets = self.monomials.keys().filter(|monomial| monomial.len() > 1);
-        let candidates = products::candidates(self.premises, self.group, targets, budget)?;
+        let mut candidates = products::candidates(self.premises, self.group, targets, budget)?;
+        let known: BTreeSet<&Vec<usize>> = self.inequalities.iter().map(|product| &product.factors).collect();
+        candidates.retain(|factors| !known.contains(factors));
         let before = self.inequalities.len();
-        for factors in candidates {
-            if self.inequalities.iter().any(|inequality| inequality.factors == factors) {
-                continue;
-            }
+        for factors in candidates.into_iter().take(limit) {
             let mut product = Some(Poly::constant(1));
             for &factor in &factors {
                 product = product.and_then(|product| product.times(&self.premises[factor]));
             }
             if let Some(product) = product {
-                budget.spend(product.terms().count() * 20)?;
+                budget.spend(product.terms().count() * WORK_PER_TERM)?;
                 self.push(factors, &product);
             }
         }

@@ -1,8 +1,9 @@
 use snick_certificate::{Combination, Poly};
 use snick_tensor::SplitMix;
 
+use super::cases::Obligation;
 use super::contradiction;
-use super::obligations::{Obligation, linear, nonlinear};
+use super::obligations::{linear, nonlinear};
 
 /// The sum of coefficients times atoms, and a constant.
 fn poly(terms: &[(i128, u32)], constant: i128) -> Poly {
@@ -44,6 +45,31 @@ fn check(obligations: &[Obligation]) {
         }
     }
     assert!(open.is_empty(), "{}", open.join("\n"));
+}
+
+#[test]
+fn statements_with_products_are_proved_among_other_premises() {
+    let mut random = SplitMix::new(4);
+    for obligation in nonlinear() {
+        for mut premises in obligation.leaves() {
+            let last = premises.pop().unwrap();
+            for atom in 0..obligation.names.len() as u32 {
+                let others = [
+                    poly(&[(1, atom)], 1000),
+                    poly(&[(-1, atom)], 100_000),
+                    poly(&[(1, atom), (-1, random.below(6) as u32)], 5000),
+                    Poly::atom(atom).times(&Poly::atom(100 + atom)).unwrap(),
+                    poly(&[(1, 100 + atom)], -1),
+                ];
+                for other in others {
+                    premises.insert(random.below(premises.len() as u64 + 1) as usize, other);
+                }
+            }
+            premises.push(last);
+            let combination = contradiction(&premises).unwrap_or_else(|| panic!("{}", obligation.title));
+            assert!(combination.contradicts(&premises));
+        }
+    }
 }
 
 #[test]
