@@ -99,6 +99,22 @@ proptest! {
 }
 
 #[test]
+fn tightened_polynomials_round_the_constant_down() {
+    let double = Poly::atom(0).times_constant(2).unwrap();
+    for (constant, expected) in [(-3, -2), (-1, -1), (0, 0), (1, 0), (3, 1)] {
+        let tightened = double.plus_constant(constant).unwrap().tightened();
+        assert_eq!(tightened, Poly::atom(0).plus_constant(expected).unwrap());
+    }
+    assert_eq!(Poly::constant(-4).tightened(), Poly::constant(-4));
+}
+
+#[test]
+fn zero_has_no_terms() {
+    assert_eq!(Poly::constant(0), Poly::default());
+    assert_eq!(Poly::default().as_constant(), Some(0));
+}
+
+#[test]
 fn overflow_is_none() {
     let large = Poly::atom(0).times_constant(i128::MAX).unwrap();
     assert_eq!(large.plus(1, &Poly::atom(0)), None);

@@ -66,10 +66,11 @@ fn variable_terms(poly: &Poly) -> impl Iterator<Item = (&Monomial, i128)> {
 }
 
 /// Groups of premises that share atoms, directly or through others, by index: first the group of the last
-/// premise. In each group, premises come in the order of their distance from its last premise.
+/// premise. In each group, premises come in the order of their distance from its last premise, and late
+/// ones first.
 fn related(premises: &[Poly]) -> Vec<Vec<usize>> {
     let mut mentions: BTreeMap<AtomId, Vec<usize>> = BTreeMap::new();
-    for (index, premise) in premises.iter().enumerate().rev() {
+    for (index, premise) in premises.iter().enumerate() {
         for &atom in premise.terms().flat_map(|(monomial, _)| monomial) {
             mentions.entry(atom).or_default().push(index);
         }
@@ -84,6 +85,7 @@ fn related(premises: &[Poly]) -> Vec<Vec<usize>> {
         let mut next = 0;
         while let Some(&index) = group.get(next) {
             next += 1;
+            let known = group.len();
             for &atom in premises[index].terms().flat_map(|(monomial, _)| monomial) {
                 for other in mentions.remove(&atom).unwrap_or_default() {
                     if !std::mem::replace(&mut is_seen[other], true) {
@@ -91,6 +93,7 @@ fn related(premises: &[Poly]) -> Vec<Vec<usize>> {
                     }
                 }
             }
+            group[known..].sort_unstable_by(|a, b| b.cmp(a));
         }
         group.truncate(MAX_PREMISES);
         groups.push(group);

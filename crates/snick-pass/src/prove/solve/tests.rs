@@ -124,6 +124,19 @@ fn premises_far_from_the_last_one_are_found_among_many() {
 }
 
 #[test]
+fn premises_close_to_the_last_one_come_first() {
+    // a < b < c < a
+    let contradictory =
+        [poly(&[(-1, 0), (1, 1)], -1), poly(&[(-1, 1), (1, 2)], -1), poly(&[(-1, 2), (1, 0)], -1)];
+    let chain = (0..400).map(|atom| poly(&[(1, atom), (-1, atom + 1)], 5)).rev();
+    let star = (3..400).map(|atom| poly(&[(1, 0), (1, 1), (1, 2), (1, atom)], 5));
+    for others in [chain.collect::<Vec<_>>(), star.collect()] {
+        let premises = [&others[..], &contradictory].concat();
+        assert!(contradiction(&premises).is_some_and(|combination| combination.contradicts(&premises)));
+    }
+}
+
+#[test]
 fn large_coefficients_give_no_panic() {
     for large in [i128::MAX, i128::MIN, i128::MIN + 1, i128::MAX / 3] {
         let premises = [
