@@ -29,7 +29,9 @@ fn value(poly: &Poly, point: &[i128]) -> i128 {
 
 proptest! {
     #[test]
-    fn arithmetic_agrees_with_that_of_values(a in poly(), b in poly(), factor in -9_i128..=9, point in point()) {
+    fn arithmetic_agrees_with_that_of_values(
+        a in poly(), b in poly(), factor in -9_i128..=9, point in point()
+    ) {
         let [x, y] = [&a, &b].map(|poly| value(poly, &point));
         prop_assert_eq!(value(&a.plus(factor, &b).unwrap(), &point), x + factor * y);
         prop_assert_eq!(value(&a.times(&b).unwrap(), &point), x * y);
@@ -58,14 +60,17 @@ proptest! {
         let terms: Vec<_> = product.terms().collect();
         prop_assert!(terms.is_sorted_by(|(a, _), (b, _)| a < b));
         prop_assert!(terms.iter().all(|(monomial, coefficient)| monomial.is_sorted() && *coefficient != 0));
-        let constant = terms.iter().find(|(monomial, _)| monomial.is_empty()).map_or(0, |&(_, constant)| constant);
+        let constant_term = terms.iter().find(|(monomial, _)| monomial.is_empty());
+        let constant = constant_term.map_or(0, |&(_, constant)| constant);
         prop_assert_eq!(product.constant_term(), constant);
         let is_constant = terms.iter().all(|(monomial, _)| monomial.is_empty());
         prop_assert_eq!(product.as_constant(), is_constant.then_some(constant));
     }
 
     #[test]
-    fn tightened_polynomials_keep_their_sign(a in poly(), factor in 1_i128..=6, constant in -9_i128..=9, point in point()) {
+    fn tightened_polynomials_keep_their_sign(
+        a in poly(), factor in 1_i128..=6, constant in -9_i128..=9, point in point()
+    ) {
         let scaled = a.times_constant(factor).unwrap().plus_constant(constant).unwrap();
         let tightened = scaled.clone().tightened();
         prop_assert_eq!(value(&scaled, &point) >= 0, value(&tightened, &point) >= 0);
@@ -76,12 +81,14 @@ proptest! {
     #[test]
     fn common_divisors_are_the_greatest(a in -99_i128..=99, b in -99_i128..=99) {
         let divides = |divisor: i128| a % divisor == 0 && b % divisor == 0;
-        prop_assert_eq!(gcd(a, b), (1..=99).rev().find(|&divisor| divides(divisor)).filter(|_| (a, b) != (0, 0)).unwrap_or(0));
+        let greatest = (1..=99).rev().find(|&divisor| divides(divisor)).unwrap_or(1);
+        prop_assert_eq!(gcd(a, b), if (a, b) == (0, 0) { 0 } else { greatest });
     }
 
     #[test]
     fn sums_that_contradict_are_negative_at_every_point(
-        a in poly(), b in poly(), factors in prop::array::uniform2(-2_i128..=5), constant in -3_i128..=3, point in point()
+        a in poly(), b in poly(), factors in prop::array::uniform2(-2_i128..=5), constant in -3_i128..=3,
+        point in point()
     ) {
         // The last premise cancels the others up to a constant.
         let sum = a.times(&b).unwrap().times_constant(factors[0]).unwrap().plus(factors[1], &a).unwrap();

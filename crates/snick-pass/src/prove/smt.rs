@@ -97,8 +97,16 @@ mod tests {
     }
 
     #[test]
+    fn constants_and_unused_names_are_written() {
+        let script = smt("", &["W".to_owned()], &[vec![Poly::constant(1)]]);
+        assert!(script.contains("(>= 1 0)") && script.contains("(declare-const |W#0| Int)"), "{script}");
+    }
+
+    #[test]
     fn symbols_are_not_reserved() {
-        for (name, expected) in [("true", "|true#3|"), ("@x", "|_@x#3|"), (".y", "|_.y#3|"), ("", "|#3|")] {
+        for (name, expected) in
+            [("true", "|true#3|"), ("@x", "|_@x#3|"), (".y", "|_.y#3|"), ("", "|#3|"), ("a\nb", "|a_b#3|")]
+        {
             assert_eq!(symbol(name, 3), expected);
         }
     }

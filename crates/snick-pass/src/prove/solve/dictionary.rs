@@ -170,7 +170,8 @@ impl Dictionary {
         if let Variable::Monomial(monomial) = entering {
             places[monomial] = Some(Place::Row(pivot));
         }
-        // scale * basic = .. + c * entering  becomes  c * entering = -(..) + scale * basic, and c has to be positive.
+        // scale * basic = .. + c * entering  becomes  c * entering = -(..) + scale * basic, where c is to be
+        // positive.
         let coefficient = std::mem::replace(&mut row.coefficients[column], row.scale.checked_neg()?);
         row.scale = coefficient.checked_abs()?;
         if coefficient > 0 {
@@ -178,7 +179,6 @@ impl Dictionary {
                 *coefficient = coefficient.checked_neg()?;
             }
         }
-        row.reduce();
         let (before, rest) = rows.split_at_mut(pivot);
         let (row, after) = rest.split_first_mut()?;
         for other in before.iter_mut().chain(after) {

@@ -14,7 +14,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use snick_certificate::{AtomId, Combination, Monomial, Poly, gcd};
+use snick_certificate::{AtomId, Combination, Monomial, Poly};
 
 use dictionary::{Budget, CONSTANT, Dictionary, Solution, Terms};
 
@@ -227,9 +227,8 @@ impl<'a> Problem<'a> {
     }
 
     fn combination(&self, used: &[usize], multipliers: &[(usize, i128)]) -> Combination {
-        let divisor = multipliers.iter().fold(0, |divisor, &(_, multiplier)| gcd(multiplier, divisor)).max(1);
         let term = |&(number, multiplier): &(usize, i128)| {
-            (multiplier / divisor, self.inequalities[used[number]].factors.clone())
+            (multiplier, self.inequalities[used[number]].factors.clone())
         };
         let mut sum: Vec<_> = multipliers.iter().map(term).collect();
         sum.sort_unstable_by(|(_, a), (_, b)| a.cmp(b));
