@@ -159,7 +159,8 @@ impl RewriteOptions {
         self.on_applied.clone()
     }
 
-    pub(crate) fn watch(&self) -> &Watch {
+    /// The limits and the progress callback.
+    pub fn watch(&self) -> &Watch {
         &self.watch
     }
 

@@ -52,6 +52,13 @@ def main() -> None:
     assert outputs["y"].shape == (3, 4)
     session: snick.Session = model.session()
     assert session.run({"x": array})["y"].sum() == 12
+    certificate: snick.Certificate = model.certify(after=None)
+    rules: List[str] = [rewrite.rule for rewrite in certificate.rewrites if rewrite.status == "refuted"]
+    assert not rules and certificate.summary.refuted == 0
+    certificate.check(model)
+    for output in model.certify(after=model.copy()).outputs:
+        found: Optional[snick.Counterexample] = output.counterexample
+        assert output.status != "refuted" or (found and found.sizes["N"] and list(found.index))
     report: snick.Report = model.canonicalise(verify=True)
     verified: Optional[bool] = report.verified
     assert verified and report.slice_after == 1
@@ -67,6 +74,7 @@ def main() -> None:
     assert difference.equal
     with tempfile.TemporaryDirectory() as folder:
         model.save(pathlib.Path(folder) / "model.xml")
+        certificate.save(pathlib.Path(folder) / "proofs.json")
     text: str = model.text() + model.report()
     assert text
     try:

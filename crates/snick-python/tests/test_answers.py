@@ -46,14 +46,16 @@ def _answers(model):
         snick.diff(model, model),
         snick.diff(model, model).layers,
         model.copy().canonicalise(),
+        model.certify(),
+        model.certify(after=model).outputs[0],
         model.edit(),
     ]
 
 
-@pytest.mark.parametrize("at", range(32))
+@pytest.mark.parametrize("at", range(34))
 def test_answers_are_read_only(add, at):
     answers = _answers(add)
-    assert len(answers) == 32
+    assert len(answers) == 34
     answer = answers[at]
     names = [name for name in dir(answer) if not name.startswith("_") and not callable(getattr(answer, name, None))]
     for name in [*names, "name", "a_new_attribute"]:

@@ -112,15 +112,38 @@ impl Demands {
     /// Finds values that satisfy the conditions. `larger` selects sizes to make larger than necessary, if the
     /// conditions allow it. The sizes of the `given` inputs are fixed.
     pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
+        self.fit_bound(&|fitted| fitted.bind(given), larger)
+    }
+
+    /// Like [`Demands::fit`], but fixes the values of symbols instead of the sizes of inputs.
+    #[cfg(all(feature = "run", feature = "analyze"))]
+    pub(crate) fn fit_values(&self, values: &[(SymbolId, i64)], larger: Larger) -> FittedSizes<'_> {
+        let fix = |fitted: &mut FittedSizes| {
+            fitted.values.extend(values.iter().copied());
+            fitted.fixed.extend(values.iter().map(|(symbol, _)| *symbol));
+            Vec::new()
+        };
+        self.fit_bound(&fix, larger)
+    }
+
+    /// The symbols in the dims of inputs, with their possible values.
+    #[cfg(all(feature = "run", feature = "analyze"))]
+    pub(crate) fn dim_symbols(&self) -> impl Iterator<Item = (SymbolId, Interval)> {
+        let dims = self.graph.parameters().flat_map(|id| dims(&self.graph, id));
+        let in_dims: HashSet<SymbolId> = dims.flat_map(|dim| dim.symbols()).collect();
+        self.symbols.iter().copied().filter(move |(symbol, _)| in_dims.contains(symbol))
+    }
+
+    fn fit_bound(&self, bind: &Bind<'_>, larger: Larger) -> FittedSizes<'_> {
         let strategies = Strategy::ALL.into_iter();
-        let fitted = strategies.map(|strategy| self.fit_by(strategy, given, larger));
+        let fitted = strategies.map(|strategy| self.fit_by(strategy, bind, larger));
         let best = fitted.min_by_key(|fitted| (fitted.unmet(), fitted.stretched(), fitted.input_elements()));
         best.unwrap_or_else(|| FittedSizes::new(self, larger, Strategy::ALL[0]))
     }
 
-    fn fit_by(&self, strategy: Strategy, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
+    fn fit_by(&self, strategy: Strategy, bind: &Bind<'_>, larger: Larger) -> FittedSizes<'_> {
         let mut fitted = FittedSizes::new(self, larger, strategy);
-        let equations = fitted.bind(given);
+        let equations = bind(&mut fitted);
         for &(symbol, interval) in &self.symbols {
             let floor = fitted.floor(&[symbol], interval);
             fitted.values.entry(symbol).or_insert(floor);
@@ -133,6 +156,9 @@ impl Demands {
         fitted
     }
 }
+
+/// Fixes the values of some symbols, and returns further conditions.
+type Bind<'a> = dyn Fn(&mut FittedSizes) -> Vec<Condition> + 'a;
 
 /// New values for some symbols.
 type Move = Vec<(SymbolId, i64)>;

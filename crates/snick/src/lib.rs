@@ -100,6 +100,7 @@ pub use analyze::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer,
 #[cfg(feature = "analyze")]
 pub use certify::{
     Certificate, CertificateSummary, CertifiedOutput, CertifyOptions, Counterexample, OutputStatus,
+    counterexamples,
 };
 pub use edit::Editor;
 pub use error::Error;

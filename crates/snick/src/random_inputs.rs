@@ -150,7 +150,7 @@ fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located
 }
 
 /// Generates random inputs of these sizes.
-fn draw_sized(
+pub(crate) fn draw_sized(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
     seed: u64,
@@ -206,7 +206,7 @@ fn located<T>(graph: &Graph, id: NodeId, result: Result<T, TensorError>) -> Resu
     result.map_err(|error| graph.located(id, OpError::from(error)))
 }
 
-fn element_type(graph: &Graph, id: NodeId) -> ElementType {
+pub(crate) fn element_type(graph: &Graph, id: NodeId) -> ElementType {
     match graph.node(id).op() {
         Op::Parameter(parameter) if parameter.element_type != ElementType::Dynamic => parameter.element_type,
         _ => ElementType::F32,
@@ -288,7 +288,7 @@ impl Sizes<'_> {
 }
 
 /// A tensor of random elements.
-fn tensor(
+pub(crate) fn tensor(
     element_type: ElementType,
     dims: &[usize],
     (least, most): (u8, u8),

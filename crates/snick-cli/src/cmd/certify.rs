@@ -179,16 +179,19 @@ pub fn as_text(certificate: &Certificate) -> String {
 }
 
 fn of_output(output: &CertifiedOutput) -> String {
-    let why = match (&output.counterexample, &output.reason) {
-        (Some(found), _) => {
-            let sizes = found.sizes.iter().map(|(symbol, size)| format!(", {symbol}={size}"));
-            let sizes: String = sizes.collect();
-            format!(": {:?} is {} before, {} after{sizes}", found.index, found.before, found.after)
+    let mut line = format!("{:9}  {}", output.status.name(), output.name);
+    if let Some(found) = &output.counterexample {
+        if !found.index.is_empty() {
+            let _ = write!(line, "{:?}", found.index);
         }
-        (None, Some(reason)) => format!(": {reason}"),
-        (None, None) => String::new(),
-    };
-    format!("{:9}  {}\n", output.status.name(), Escaped(&format!("{}{why}", output.name)))
+        let _ = write!(line, ": {} before, {} after", found.before, found.after);
+        for (at, (symbol, size)) in found.sizes.iter().enumerate() {
+            let _ = write!(line, "{} {symbol}={size}", if at == 0 { ", at" } else { "," });
+        }
+    } else if let Some(reason) = &output.reason {
+        let _ = write!(line, ": {reason}");
+    }
+    format!("{}\n", Escaped(&line))
 }
 
 /// The rewrites of a rule.

@@ -1,6 +1,7 @@
 //! The program as seen by other programs, with helpers to run it on models and in folders.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
+mod certify;
 mod cli;
 mod devices;
 mod documented_json;

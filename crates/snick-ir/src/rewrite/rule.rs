@@ -33,6 +33,23 @@ pub struct Tolerance {
 impl Tolerance {
     /// The default for a rule that rounds: about a hundred units in the last place of f32.
     pub const UNDECLARED: Self = Self { relative: 1e-5, absolute: 0.0 };
+
+    /// Whether an element `got` may replace the element `want`. NaN may replace NaN. Only infinity may replace
+    /// infinity, unless the tolerance itself is infinite.
+    ///
+    /// ```
+    /// use snick::Tolerance;
+    ///
+    /// let tolerance = Tolerance { relative: 0.1, absolute: 0.0 };
+    /// assert!(tolerance.admits(10.0, 10.5) && !tolerance.admits(10.0, 12.0));
+    /// assert!(tolerance.admits(f64::NAN, f64::NAN) && !tolerance.admits(f64::NAN, 0.0));
+    /// assert!(!tolerance.admits(f64::INFINITY, 0.0));
+    /// ```
+    pub fn admits(self, want: f64, got: f64) -> bool {
+        let is_same = want == got || (want.is_nan() && got.is_nan());
+        let relative = if want.is_finite() { self.relative * want.abs() } else { 0.0 };
+        is_same || (want - got).abs() <= self.absolute + relative
+    }
 }
 
 /// A named rewrite. Cheap to clone.

@@ -135,13 +135,15 @@ fn difference(
             None => Some("the bits differ".into()),
         };
     };
-    let is_float = want.element_type().is_float();
-    let allowed = |x: f64| if is_float { tolerance.absolute + tolerance.relative * x.abs() } else { 0.0 };
-    let is_close = |x: f64, y: f64, allowed: f64| is_same(x, y) || (x - y).abs() <= allowed;
-    if a.iter().zip(&b).all(|(&x, &y)| is_close(x, y, allowed(x))) {
+    let tolerance = match want.element_type().is_float() {
+        true => tolerance,
+        false => Tolerance { relative: 0.0, absolute: 0.0 },
+    };
+    if a.iter().zip(&b).all(|(&x, &y)| tolerance.admits(x, y)) {
         return None;
     }
     let noise = noise().unwrap_or_else(|| vec![0.0; a.len()]);
-    let at = (0..a.len()).find(|&i| !is_close(a[i], b[i], allowed(a[i]) + SAFETY * noise[i]))?;
+    let with_noise = |i: usize| Tolerance { absolute: tolerance.absolute + SAFETY * noise[i], ..tolerance };
+    let at = (0..a.len()).find(|&i| !with_noise(i).admits(a[i], b[i]))?;
     Some(format!("element {at} of {} is {}, expected {}", describe(got), b[at], a[at]))
 }

@@ -252,3 +252,12 @@ impl Serialize for Certificate {
         self.claims.serialize(serializer)
     }
 }
+
+#[cfg(all(test, feature = "emit"))]
+mod tests {
+    #[test]
+    fn names_of_files_are_safe() {
+        assert_eq!(super::safe_name("merge-slices-h.0/conv*"), "merge-slices-h.0_conv_");
+        assert_eq!(super::safe_name(&"\u{e9}".repeat(1000)), "_".repeat(100));
+    }
+}

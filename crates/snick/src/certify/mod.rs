@@ -14,7 +14,7 @@ use crate::{Error, Model};
 
 use self::answer::Claims;
 pub use self::answer::{Certificate, CertificateSummary, CertifiedOutput, OutputStatus};
-pub use self::counterexample::Counterexample;
+pub use self::counterexample::{Counterexample, counterexamples};
 pub use self::options::CertifyOptions;
 
 impl Model {
@@ -119,8 +119,15 @@ impl Model {
         if let Some(stopped) = certified.stopped {
             return Err(stopped.into());
         }
-        let outputs = certified.outputs.into_iter().enumerate().map(|(at, OutputProof { name, reason })| {
-            let counterexample = reason.as_ref().and_then(|_| counterexample::find(a, b, at, options.seed));
+        let unproved = certified.outputs.iter().enumerate().filter(|(_, output)| output.reason.is_some());
+        let unproved: Vec<usize> = unproved.map(|(at, _)| at).collect();
+        let found = match unproved.is_empty() {
+            true => Vec::new(),
+            false => counterexamples(self, after, &unproved, options.seed, options.rewriting.watch())?,
+        };
+        let mut found = found.into_iter();
+        let outputs = certified.outputs.into_iter().map(|OutputProof { name, reason }| {
+            let counterexample = reason.as_ref().and_then(|_| found.next()?);
             let status = match (&reason, &counterexample) {
                 (None, _) => OutputStatus::Proved,
                 (_, Some(_)) => OutputStatus::Refuted,
