@@ -210,7 +210,7 @@ fn works_of_a_rule_add_up() {
     let mut total = work(5, 3, 2, 7);
     total.add(&work(4, 1, 3, 2));
     assert_eq!(total, work(9, 4, 5, 9));
-    let mut begun = trace::now();
+    let mut begun = now();
     total.pause(&mut begun);
     assert!(begun.is_some() && total.time >= Duration::from_secs(9));
 }

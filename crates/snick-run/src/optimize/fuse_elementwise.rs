@@ -235,6 +235,6 @@ mod tests {
     fn integers_and_remainders_are_not_fused() {
         let layers = "  %a = Mod-1(%p0, %p0) {auto_broadcast: numpy}\n  %s = Sin-1(%a)\n  \
                       %c = Convert-1(%s) {destination_type: i32}\n  %n = Negative-1(%c)\n  %y = Result-1(%n)\n";
-        assert_eq!(fused(&[("2,2", &[2, 2])], layers), []);
+        assert!(fused(&[("2,2", &[2, 2])], layers).is_empty());
     }
 }

@@ -76,23 +76,36 @@ struct Search<'m> {
 #[derive(Clone)]
 struct Found {
     counterexample: Counterexample,
-    /// The number of runs at these sizes in which the element differs.
+    frequency: Frequency,
+}
+
+/// How often an element differs in runs at the same sizes.
+#[derive(Copy, Clone)]
+struct Frequency {
+    /// The number of runs in which the element differs.
     count: usize,
-    /// The number of runs at these sizes.
+    /// The number of runs in all.
     runs: usize,
 }
 
-/// Whether an element that differs in `count` of the runs is likely to differ for any other elements of the
-/// inputs. Otherwise, other sizes may show a difference more often.
-fn is_frequent(count: usize, runs: usize) -> bool {
-    2 * count >= runs
+impl Frequency {
+    /// Whether the element is likely to differ for other elements of the inputs, too. Otherwise, other sizes
+    /// may show a difference more often.
+    fn is_high(self) -> bool {
+        self.count > 1 && 2 * self.count >= self.runs
+    }
+
+    /// The estimated share of runs that differ. Lower for few runs, which prove little.
+    fn share(self) -> f64 {
+        self.count as f64 / (self.runs + 1) as f64
+    }
 }
 
 impl Search<'_> {
     fn is_over(&self) -> bool {
         let mut found = self.found.iter();
         self.pair.is_over()
-            || found.all(|found| found.as_ref().is_some_and(|found| is_frequent(found.count, found.runs)))
+            || found.all(|found| found.as_ref().is_some_and(|found| found.frequency.is_high()))
     }
 
     /// Runs both models on several inputs of these sizes, at least once with each distribution of elements.
@@ -114,7 +127,7 @@ impl Search<'_> {
             let counts = tallies.iter().filter_map(|tally| Some(tally.best()?.1));
             let rounds = match counts.min() {
                 None => self.rounds_if_equal,
-                Some(count) if is_frequent(count, runs) => ROUNDS,
+                Some(count) if (Frequency { count, runs }).is_high() => ROUNDS,
                 Some(_) => ROUNDS_OF_RARE,
             };
             if runs == 0 || round >= rounds || self.pair.is_over() {
@@ -123,12 +136,13 @@ impl Search<'_> {
         }
         let labels = sizes_by_label(self.graph, &candidate.dims);
         for (found, tally) in self.found.iter_mut().zip(&tallies) {
-            let Some((sighting, count)) = tally.best() else { continue };
-            if found.as_ref().is_none_or(|found| found.count * runs < count * found.runs) {
+            let Some(&(ref sighting, count)) = tally.best() else { continue };
+            let frequency = Frequency { count, runs };
+            if found.as_ref().is_none_or(|found| found.frequency.share() < frequency.share()) {
                 let Sighting { index, before, after } = sighting.clone();
                 let index = if tally.has_everywhere(&index) { index } else { Vec::new() };
                 let counterexample = Counterexample { sizes: labels.clone(), index, before, after };
-                *found = Some(Found { counterexample, count: *count, runs });
+                *found = Some(Found { counterexample, frequency });
             }
         }
     }
