@@ -16,6 +16,21 @@ pub enum Atom {
     Element(Value, Vec<Poly>),
     /// A quotient rounded down; the divisor is at least 1.
     Quotient(Poly, Poly),
+    /// A function whose cases are not distinguished.
+    Function(Function, Vec<Option<Poly>>),
+}
+
+/// A function with cases.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Function {
+    /// The smaller of two integers.
+    Min,
+    /// The larger of two integers.
+    Max,
+    /// The first index of a range with a start, stop and step on an axis of a size.
+    Start,
+    /// The number of elements of such a range.
+    Length,
 }
 
 /// Numbers atoms in order of appearance.

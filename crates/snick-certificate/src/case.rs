@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::answer::{Answer, Guide};
-use crate::atoms::{Atom, Atoms};
+use crate::atoms::{Atom, Atoms, Function};
 use crate::graph::{Graph, Size, Value};
 use crate::poly::{AtomId, Poly};
 
@@ -47,6 +47,8 @@ pub(crate) struct Case<'c> {
     /// Whether elements of the value before the change are looked up: their indices are in range, or the
     /// value would not exist. Afterwards, this must be proved.
     pub(crate) is_before: bool,
+    /// Whether the cases of minima, maxima and ranges are distinguished.
+    splits_functions: bool,
     steps: usize,
     depth: usize,
 }
@@ -59,6 +61,7 @@ impl<'c> Case<'c> {
         atoms: &'c mut Atoms,
         guide: &'c mut dyn Guide,
         assumed: &[(Poly, bool)],
+        splits_functions: bool,
     ) -> Step<Self> {
         let mut case = Self {
             graph,
@@ -70,6 +73,7 @@ impl<'c> Case<'c> {
             bounded: HashSet::new(),
             non_negative: HashSet::new(),
             is_before: true,
+            splits_functions,
             steps: 0,
             depth: 0,
         };
@@ -168,11 +172,43 @@ impl<'c> Case<'c> {
     }
 
     pub(crate) fn min(&mut self, a: Poly, b: Poly) -> Step<Poly> {
-        Ok(if self.ask(fits(b.plus(-1, &a))?)? { a } else { b })
+        let condition = fits(b.plus(-1, &a))?;
+        if let Some(is_less) = self.without_cases(|case| case.ask(condition))? {
+            return Ok(if is_less { a } else { b });
+        }
+        let smaller = self.function(Function::Min, vec![Some(a.clone()), Some(b.clone())])?;
+        self.assume(fits(a.plus(-1, &smaller))?);
+        self.assume(fits(b.plus(-1, &smaller))?);
+        Ok(smaller)
     }
 
     pub(crate) fn max(&mut self, a: Poly, b: Poly) -> Step<Poly> {
-        Ok(if self.ask(fits(a.plus(-1, &b))?)? { a } else { b })
+        let condition = fits(a.plus(-1, &b))?;
+        if let Some(is_greater) = self.without_cases(|case| case.ask(condition))? {
+            return Ok(if is_greater { a } else { b });
+        }
+        let greater = self.function(Function::Max, vec![Some(a.clone()), Some(b.clone())])?;
+        self.assume(fits(greater.plus(-1, &a))?);
+        self.assume(fits(greater.plus(-1, &b))?);
+        Ok(greater)
+    }
+
+    /// The value of a function whose cases are not distinguished.
+    pub(crate) fn function(&mut self, function: Function, arguments: Vec<Option<Poly>>) -> Step<Poly> {
+        self.atom(Atom::Function(function, arguments), None, None)
+    }
+
+    /// The result of a computation that may distinguish cases; `None` if it needs cases that are not
+    /// distinguished.
+    pub(crate) fn without_cases<T>(&mut self, compute: impl FnOnce(&mut Self) -> Step<T>) -> Step<Option<T>> {
+        let depth = self.depth;
+        match compute(self) {
+            Err(Stop::Split(_)) if !self.splits_functions => {
+                self.depth = depth;
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
     }
 
     /// `a / b` rounded down, if `b` is known to be at least 1. Multiples of `b` are divided exactly.

@@ -35,16 +35,29 @@ pub(crate) fn prove(
         _ => return Err("a rank is not known".to_string()),
     }
     let mut atoms = Atoms::default();
+    // Most proofs do not need the cases of minima, maxima and ranges, of which there may be many.
+    prove_cases(graph, class, (before, after), &mut atoms, guide, false)
+        .or_else(|_| prove_cases(graph, class, (before, after), &mut atoms, guide, true))
+}
+
+fn prove_cases(
+    graph: &Graph,
+    class: &HashMap<Value, Value>,
+    (before, after): (Value, Value),
+    atoms: &mut Atoms,
+    guide: &mut dyn Guide,
+    splits_functions: bool,
+) -> Result<(), String> {
     let mut cases = vec![Vec::new()];
     for _ in 0..MAX_CASES {
         let Some(assumed) = cases.pop() else { return Ok(()) };
-        let proved = Case::new(graph, class, &mut atoms, guide, &assumed)
-            .and_then(|mut case| {
-                let result = case.values_are_equal(before, after);
-                // A case that cannot occur proves nothing wrong.
-                let is_stuck = matches!(result, Err(Stop::Stuck(_)));
-                if is_stuck && case.holds(Poly::constant(-1))? { Ok(()) } else { result }
-            });
+        let case = Case::new(graph, class, atoms, guide, &assumed, splits_functions);
+        let proved = case.and_then(|mut case| {
+            let result = case.values_are_equal(before, after);
+            // A case that cannot occur proves nothing wrong.
+            let is_stuck = matches!(result, Err(Stop::Stuck(_)));
+            if is_stuck && case.holds(Poly::constant(-1))? { Ok(()) } else { result }
+        });
         match proved {
             Ok(()) => {}
             Err(Stop::Stuck(reason)) => return Err(reason),

@@ -189,6 +189,7 @@ impl Case<'_> {
             monomial.iter().all(|atom| match self.atoms.get(*atom) {
                 Some(Atom::Index(_) | Atom::Dim(..)) => true,
                 Some(Atom::Quotient(a, b)) => self.is_size(a) && self.is_size(b),
+                Some(Atom::Function(_, arguments)) => arguments.iter().flatten().all(|poly| self.is_size(poly)),
                 Some(Atom::Element(..)) | None => false,
             })
         })

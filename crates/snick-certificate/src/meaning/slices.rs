@@ -1,6 +1,7 @@
 //! Slices.
 
 use super::Element;
+use crate::atoms::Function;
 use crate::case::{Case, Step, fits, stuck};
 use crate::graph::{Attribute, Node, Value};
 use crate::poly::Poly;
@@ -204,9 +205,26 @@ impl Case<'_> {
     pub(super) fn clamped(&mut self, range: &Range, dim: &Poly) -> Step<(Poly, Poly)> {
         let one = Poly::constant(1);
         let ascends = self.ask(fits(range.step.plus(-1, &one))?)?;
-        if !ascends && range.step == Poly::default() {
-            return stuck("a step is 0");
+        if !ascends {
+            self.require(fits(range.step.negated())?, "a step may be 0")?;
         }
+        if let Some(clamped) = self.without_cases(|case| case.clamped_by_cases(range, dim, ascends))? {
+            return Ok(clamped);
+        }
+        let arguments = vec![range.start.clone(), range.stop.clone(), Some(range.step.clone()), Some(dim.clone())];
+        let start = self.function(Function::Start, arguments.clone())?;
+        let length = self.function(Function::Length, arguments)?;
+        // All elements are on the axis.
+        let last = fits(fits(start.plus(1, &fits(range.step.times(&length))?))?.plus(-1, &range.step))?;
+        let (least, greatest) = if ascends { (&start, &last) } else { (&last, &start) };
+        self.assume(length.clone());
+        self.assume(least.clone());
+        self.assume(fits(fits(dim.plus_constant(-1))?.plus(-1, greatest))?);
+        Ok((start, length))
+    }
+
+    fn clamped_by_cases(&mut self, range: &Range, dim: &Poly, ascends: bool) -> Step<(Poly, Poly)> {
+        let one = Poly::constant(1);
         let last = fits(dim.plus(-1, &one))?;
         let (low, high) = match ascends {
             true => (Poly::default(), dim.clone()),
