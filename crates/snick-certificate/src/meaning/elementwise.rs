@@ -2,7 +2,7 @@
 //! is known.
 
 use super::Element;
-use crate::case::{Case, Step};
+use crate::case::{Case, Step, fits};
 use crate::graph::{Node, Value};
 use crate::poly::Poly;
 
@@ -37,6 +37,25 @@ impl Node {
 }
 
 impl Case<'_> {
+    /// The size of an axis: that of an input whose size is not 1.
+    pub(super) fn broadcast_size(&mut self, node: &Node, value: Value, axis: usize) -> Step<Option<Poly>> {
+        let Some(rank) = self.rank(value) else { return Ok(None) };
+        let one = Poly::constant(1);
+        let mut size = one.clone();
+        for input in node.inputs.iter().copied().flatten() {
+            let Some(own) = self.rank(self.first(input)) else { return Ok(None) };
+            let Some(axis) = (axis + own).checked_sub(rank) else { continue };
+            let dim = self.dim(input, axis)?;
+            if size == one {
+                size = dim;
+            } else if dim != one && !self.equal(&size, &dim)? {
+                let is_repeated = !self.ask(fits(size.plus_constant(-2))?)? && self.ask(fits(size.plus_constant(-1))?)?;
+                size = if is_repeated { dim } else { size };
+            }
+        }
+        Ok(Some(size))
+    }
+
     /// The elements that an element of an element-wise operation is a function of.
     pub(crate) fn operands(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Option<Vec<Element>>> {
         if !node.is_elementwise() {

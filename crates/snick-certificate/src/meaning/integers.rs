@@ -1,8 +1,8 @@
 //! Integers of shape arithmetic.
 //!
 //! Sizes and what is computed from them are mathematical integers: a model in which they overflow their type
-//! is not covered. Integers that depend on elements of inputs may overflow; operations on them are functions
-//! that nothing is known about.
+//! is not covered. Integers that depend on elements of inputs may overflow: a sum or product of them is only
+//! known if it is proved to fit in its type.
 
 use super::Element;
 use crate::atoms::Atom;
@@ -30,7 +30,11 @@ impl Case<'_> {
         let Some((value, index)) = origins.pop() else { return Ok(Poly::default()) };
         match self.nested(|case| case.known_integer(value, &index))? {
             Some(known) => Ok(known),
-            None => self.atom(Atom::Element(value, index), None, None),
+            None => {
+                let range = self.type_range(value);
+                let high = range.map(|(_, high)| Poly::constant(i128::from(high)));
+                self.atom(Atom::Element(value, index), range.map(|(low, _)| low), high)
+            }
         }
     }
 
@@ -130,21 +134,19 @@ impl Case<'_> {
     fn computed(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Option<Poly>> {
         let is_boolean = self.graph.output(value).is_some_and(|out| out.element_type == "boolean");
         let inputs: Vec<Value> = node.inputs.iter().copied().flatten().collect();
-        if !(self.is_integer(value) || is_boolean) || !inputs.iter().all(|input| self.is_exact(*input)) {
+        let is_convert = matches!(node.op.as_str(), "Convert" | "ConvertLike");
+        let is_exact = |input: &Value| self.is_exact(*input) || is_convert && self.type_range(*input).is_some();
+        if !(self.is_integer(value) || is_boolean) || !inputs.iter().take(if is_convert { 1 } else { 9 }).all(is_exact) {
             return Ok(None);
         }
         let Some(operands) = self.operands(value, node, index)? else { return Ok(None) };
         let mut numbers = Vec::new();
         for (operand, index) in &operands {
-            let number = self.integer(*operand, index)?;
-            if !self.is_size(&number) {
-                return Ok(None);
-            }
-            numbers.push(number);
+            numbers.push(self.integer(*operand, index)?);
         }
         let one = Poly::constant(1);
         let as_bool = |is_true: bool| Some(Poly::constant(i128::from(is_true)));
-        Ok(match (node.op.as_str(), numbers.as_slice()) {
+        let computed = match (node.op.as_str(), numbers.as_slice()) {
             ("Convert" | "ConvertLike", [a, ..]) if !is_boolean => Some(a.clone()),
             ("Add", [a, b]) => a.plus(1, b),
             ("Subtract", [a, b]) => a.plus(-1, b),
@@ -180,6 +182,33 @@ impl Case<'_> {
                 as_bool(is_equal == (node.op == "Equal"))
             }
             _ => None,
+        };
+        match computed {
+            Some(computed) if !self.is_size(&computed) && !self.fits_type(&computed, value)? => Ok(None),
+            computed => Ok(computed),
+        }
+    }
+
+    /// Whether an integer that depends on elements of inputs is known not to overflow the type of a value.
+    fn fits_type(&mut self, integer: &Poly, value: Value) -> Step<bool> {
+        let Some((low, high)) = self.type_range(value) else { return Ok(true) };
+        let above = fits(integer.plus_constant(-i128::from(low)))?;
+        let below = fits(Poly::constant(i128::from(high)).plus(-1, integer))?;
+        Ok(self.holds(above)? && self.holds(below)?)
+    }
+
+    /// The least and the greatest integer of the element type of a value.
+    fn type_range(&self, value: Value) -> Option<(i64, i64)> {
+        Some(match self.graph.output(value)?.element_type.as_str() {
+            "i64" => (i64::MIN, i64::MAX),
+            "i32" => (i32::MIN.into(), i32::MAX.into()),
+            "i16" => (i16::MIN.into(), i16::MAX.into()),
+            "i8" => (i8::MIN.into(), i8::MAX.into()),
+            "u32" => (0, u32::MAX.into()),
+            "u16" => (0, u16::MAX.into()),
+            "u8" => (0, u8::MAX.into()),
+            "boolean" => (0, 1),
+            _ => return None,
         })
     }
 

@@ -60,6 +60,7 @@ impl Case<'_> {
             "slice" | "Slice" | "StridedSlice" => self.selected_size(node, axis),
             "Concat" => self.concatenated_size(node, axis),
             "VariadicSplit" => self.part_size(node, value.port, axis),
+            _ if node.is_elementwise() => self.broadcast_size(node, value, axis),
             _ => Ok(None),
         }
     }
