@@ -31,8 +31,10 @@ use self::region::{Reach, Region};
 use self::sample::Samples;
 pub(crate) use self::whole::Difference;
 #[cfg(feature = "certify")]
-use crate::prove::{Pending, Prover, RewriteStatus};
+pub(crate) use self::whole::is_same_end;
 use self::whole::Joint;
+#[cfg(feature = "certify")]
+use crate::prove::{Pending, Prover, RewriteStatus};
 
 /// Limit on the number of elements that all checks together compute, so that the time for checks does not
 /// depend on the sizes of tensors.

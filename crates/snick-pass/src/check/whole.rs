@@ -179,7 +179,7 @@ impl Numbering {
 
 /// Whether an input or output is unchanged for callers: its op and name are equal, and it has kept all tensor
 /// names. New tensor names are allowed, because a tensor may take over the names of a layer that it replaces.
-fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
+pub(crate) fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
     let names = |graph: &Graph, id: NodeId| -> Vec<String> {
         let value = graph.node(id).input(0).unwrap_or(Value { node: id, port: 0 });
         graph

@@ -71,7 +71,9 @@ impl<'g> Exporter<'g> {
             new.outputs.push(self.output(fact, graph.symbols(), own, tensor, exported));
             exported.values.insert(Value { node: id, port: port as u32 }, own);
         }
-        exported.constants.extend((0..).zip(tensors).map(|(port, tensor)| (Value { node: id, port }, tensor)));
+        exported
+            .constants
+            .extend((0..).zip(tensors).map(|(port, tensor)| (Value { node: id, port }, tensor)));
         self.graph.nodes.push(new);
     }
 
@@ -148,7 +150,8 @@ impl Exported {
         must_accept: bool,
     ) -> Result<(), String> {
         let name = b.node(new.node).name();
-        let (Some(shared), Some(ours), Some(theirs)) = (others.values.get(&old), a.fact(old), b.fact(new)) else {
+        let (Some(shared), Some(ours), Some(theirs)) = (others.values.get(&old), a.fact(old), b.fact(new))
+        else {
             return Err(format!("the input `{name}` is not known"));
         };
         self.values.insert(new, *shared);

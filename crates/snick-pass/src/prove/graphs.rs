@@ -7,6 +7,7 @@ use snick_ir::{Graph, NodeId, Op, Value};
 
 use super::export::{Exported, Exporter};
 use super::search::Task;
+use crate::check::is_same_end;
 
 /// Largest nesting depth of bodies.
 const MAX_DEPTH: usize = 8;
@@ -16,6 +17,8 @@ const MAX_DEPTH: usize = 8;
 enum Matching {
     /// By name if all names agree, otherwise by order. The second graph accepts all inputs of the first.
     Models,
+    /// By order; names and tensor names must be kept.
+    Versions,
     /// By order.
     Bodies,
 }
@@ -27,6 +30,14 @@ enum Matching {
 /// Why the graphs cannot be compared.
 pub(super) fn task(a: &Graph, b: &Graph) -> Result<Task, String> {
     build(a, b, Matching::Models, 0)
+}
+
+/// The same claims for a graph before and after a pass, which keeps all names that callers use.
+///
+/// # Errors
+/// Why the graphs cannot be compared.
+pub(super) fn task_of_pass(before: &Graph, after: &Graph) -> Result<Task, String> {
+    build(before, after, Matching::Versions, 0)
 }
 
 fn build(a: &Graph, b: &Graph, matching: Matching, depth: usize) -> Result<Task, String> {
@@ -43,7 +54,7 @@ fn build(a: &Graph, b: &Graph, matching: Matching, depth: usize) -> Result<Task,
     let pairs = partners(a, &ours, b, &theirs, matching, "inputs")?;
     for (&input, &partner) in ours.iter().zip(&pairs) {
         let [old, new] = [input, partner].map(|node| Value { node, port: 0 });
-        after.share_input((a, old), (b, new), &before, matching == Matching::Models)?;
+        after.share_input((a, old), (b, new), &before, matching != Matching::Bodies)?;
     }
     let mut task = Task::default();
     let names = named_values(a);
@@ -80,6 +91,10 @@ fn partners(
 ) -> Result<Vec<NodeId>, String> {
     if ours.len() != theirs.len() {
         return Err(format!("the numbers of {what} are {} and {}", ours.len(), theirs.len()));
+    }
+    let is_kept = |(&old, &new): (&NodeId, &NodeId)| is_same_end((a, old), (b, new));
+    if matching == Matching::Versions && !ours.iter().zip(theirs).all(is_kept) {
+        return Err(format!("the {what} differ in type or name"));
     }
     let by_name: HashMap<&str, NodeId> = theirs.iter().map(|&id| (b.node(id).name(), id)).collect();
     let named: Option<Vec<NodeId>> = ours.iter().map(|&id| by_name.get(a.node(id).name()).copied()).collect();
@@ -169,4 +184,3 @@ fn add_candidates(
         }
     }
 }
-

@@ -50,7 +50,10 @@ pub fn certify_equal(a: &Graph, b: &Graph, _: &RewriteOptions, has_smt: bool) ->
             // An output is proved for any number of runs in sequence only if the variables are.
             if let Some(reason) = variables.iter().flatten().next() {
                 let reason = format!("a variable may differ: {reason}");
-                outputs.iter_mut().filter(|output| output.is_none()).for_each(|output| *output = Some(reason.clone()));
+                outputs
+                    .iter_mut()
+                    .filter(|output| output.is_none())
+                    .for_each(|output| *output = Some(reason.clone()));
                 found.proof.claims.clear();
             }
             if has_smt {
@@ -100,7 +103,8 @@ pub fn check_equal(certificate: &Certificate, a: &Graph, b: &Graph) -> Result<()
     }
     let Some(proof) = &step.proof else { return Ok(()) };
     let task = graphs::task(a, b).map_err(CertificateError::Unproved)?;
-    let is_complete = (step.labels.len()..task.problem.claims.len()).all(|claim| proof.claims.contains(&claim));
+    let is_complete =
+        (step.labels.len()..task.problem.claims.len()).all(|claim| proof.claims.contains(&claim));
     if !is_complete && !proof.claims.is_empty() {
         return Err(CertificateError::Unproved("the variables are not proved".into()));
     }
@@ -109,7 +113,8 @@ pub fn check_equal(certificate: &Certificate, a: &Graph, b: &Graph) -> Result<()
 
 /// The outputs of a graph.
 fn labels_of(graph: &Graph) -> Vec<Label> {
-    let label = |id| Label { name: graph.node(id).name().to_string(), op: "Result".into(), layer: String::new() };
+    let label =
+        |id| Label { name: graph.node(id).name().to_string(), op: "Result".into(), layer: String::new() };
     graph.results().map(label).collect()
 }
 

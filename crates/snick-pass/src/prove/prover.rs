@@ -75,7 +75,7 @@ impl Prover {
             let loc = before.find(&applied.layer).map(|id| before.node(id).loc()).unwrap_or_default();
             CertifiedRewrite::new(applied.rule.clone(), &applied.op, applied.layer.clone(), loc)
         });
-        self.establish(rewrites.collect(), || graphs::task(before, after))
+        self.establish(rewrites.collect(), || graphs::task_of_pass(before, after))
     }
 
     fn establish(
@@ -129,7 +129,8 @@ impl Prover {
 
     /// Records the decision about rewrites that were not proved; a report replaces the reason.
     pub(crate) fn finish(&mut self, mut pending: Pending, status: RewriteStatus, report: Option<&str>) {
-        let time = pending.began.map(|began| began.elapsed()).unwrap_or_default() / pending.rewrites.len() as u32;
+        let time =
+            pending.began.map(|began| began.elapsed()).unwrap_or_default() / pending.rewrites.len() as u32;
         for rewrite in &mut pending.rewrites {
             (rewrite.status, rewrite.time) = (status, time);
             if let Some(report) = report {
@@ -144,7 +145,11 @@ impl Prover {
 }
 
 /// Checks a recorded step of the same rewrites.
-fn check(recorded: Option<CertificateStep>, own: &CertificateStep, task: Result<Task, String>) -> Result<(), String> {
+fn check(
+    recorded: Option<CertificateStep>,
+    own: &CertificateStep,
+    task: Result<Task, String>,
+) -> Result<(), String> {
     let title = title(&own.labels);
     let Some(step) = recorded else { return Err(format!("{title} is not in the certificate")) };
     if step.labels != own.labels {

@@ -55,7 +55,8 @@ fn search_within(task: &Task, questions: &mut usize) -> Found {
         if equalities.first(before) == equalities.first(after) {
             return Ok(());
         }
-        let mut guide = Search { answers: Vec::new(), leaves: Vec::new(), questions: MAX_QUESTIONS.min(*questions) };
+        let mut guide =
+            Search { answers: Vec::new(), leaves: Vec::new(), questions: MAX_QUESTIONS.min(*questions) };
         let start = guide.questions;
         let proved = equalities.prove(before, after, &mut guide);
         *questions -= start - guide.questions;

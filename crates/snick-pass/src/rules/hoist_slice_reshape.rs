@@ -5,7 +5,7 @@
 use snick_ir::ops::shape::reshape::Reshape;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
-use snick_shape::{AxisSlice, SymExpr};
+use snick_shape::{AxisSlice, SymExpr, Symbols};
 use snick_tensor::SmallVector;
 
 use crate::layout::pays;
@@ -24,7 +24,10 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let (Some(from), Some(to)) = (patch.dims(data)?, patch.dims(reshaped)?) else {
         return Ok(RewriteResult::NoMatch);
     };
-    let Some(mapped) = through_reshape(&from, &to, &selection) else { return Ok(RewriteResult::NoMatch) };
+    let symbols = patch.graph().symbols();
+    let Some(mapped) = through_reshape(&from, &to, &selection, symbols) else {
+        return Ok(RewriteResult::NoMatch);
+    };
     let Some(target) = target(patch)? else { return Ok(RewriteResult::NoMatch) };
     if !patch.is_read_once(reshaped) || !pays(patch, data)? {
         return Ok(RewriteResult::NoMatch);
@@ -51,6 +54,7 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
     from: &[SymExpr],
     to: &[SymExpr],
     selection: &Selection<C>,
+    symbols: &Symbols,
 ) -> Option<Selection<C>> {
     let mut axes: SmallVector<(usize, C), 2> = SmallVector::new();
     let (mut i, mut j) = (0, 0);
@@ -66,6 +70,12 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
                 return None;
             }
             j += 1;
+        } else if let Some(rows) = symbolic_rows(from.get(i..)?, to.get(j..)?, symbols) {
+            let rest = j + rows.to..to.len();
+            let cut =
+                through_rows(&rows, selection.on(j), (j + 1..rest.start).all(|j| selection.on(j).is_none()))?;
+            axes.extend(cut.map(|slice| (i, slice.into())));
+            (i, j) = (i + rows.from, rest.start);
         } else {
             let (first, last) = (i, j);
             let next = |dims: &[SymExpr], at: &mut usize| -> Option<i64> {
@@ -85,6 +95,54 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
         }
     }
     Some(Selection::new(axes))
+}
+
+/// A group of axes of which the first has a symbolic size before and after a Reshape, and the others have constant
+/// sizes.
+struct Rows {
+    /// The number of axes before and after.
+    from: usize,
+    to: usize,
+    /// The number of elements per index of the first axis, before and after.
+    row: i64,
+    new_row: i64,
+}
+
+/// The leading axes, if one side splits the first axis of the other into rows of constant size.
+fn symbolic_rows(from: &[SymExpr], to: &[SymExpr], symbols: &Symbols) -> Option<Rows> {
+    let is_split = |whole: &SymExpr, parts: &[SymExpr]| {
+        let mut row = 1i64;
+        for (count, size) in (2..).zip(parts.get(1..)?) {
+            row = row.checked_mul(size.as_const().filter(|size| *size > 0)?)?;
+            if symbols.mul(&parts[0], &SymExpr::from(row)).as_ref() == Some(whole) {
+                return Some((count, row));
+            }
+        }
+        None
+    };
+    let (before, after) = (from.first()?, to.first()?);
+    if before.as_const().is_some() || after.as_const().is_some() {
+        return None;
+    }
+    if let Some((to, new_row)) = is_split(before, to) {
+        return Some(Rows { from: 1, to, row: 1, new_row });
+    }
+    is_split(after, from).map(|(from, row)| Rows { from, to: 1, row, new_row: 1 })
+}
+
+/// The slice of the first axis before the Reshape. The outer `None` is returned if there is none.
+fn through_rows<C: AnySlice>(
+    rows: &Rows,
+    cut: Option<&C>,
+    are_rows_whole: bool,
+) -> Option<Option<AxisSlice>> {
+    let Some(cut) = cut else { return are_rows_whole.then_some(None) };
+    let slice = cut.as_static().filter(|slice| are_rows_whole && slice.step == 1 && slice.len > 0)?;
+    let moved = |size: i64| {
+        let elements = size.checked_mul(rows.new_row)?;
+        (elements % rows.row == 0).then_some(elements / rows.row)
+    };
+    Some(Some(AxisSlice { start: moved(slice.start)?, len: moved(slice.len)?, step: 1 }))
 }
 
 /// Like [`through_reshape`], for a group of axes that has the same number of elements before and after. The
@@ -152,7 +210,7 @@ mod tests {
         let shapes: [&[usize]; 9] =
             [&[24], &[2, 12], &[2, 3, 4], &[6, 4], &[1, 24, 1], &[4, 6], &[2, 1, 3, 4], &[8, 3], &[3, 8]];
         let exprs = |dims: &[usize]| dims.iter().map(|&d| SymExpr::from(d as i64)).collect::<Vec<_>>();
-        let mut mapped = 0;
+        let (symbols, mut mapped) = (Symbols::default(), 0);
         for from in shapes {
             let data = Tensor::from_vec(from, (0..24i64).collect()).unwrap();
             for to in shapes {
@@ -160,7 +218,9 @@ mod tests {
                     for start in 0..dim as i64 {
                         for len in 1..=dim as i64 - start {
                             let selection = Selection::new([(axis, AxisSlice { start, len, step: 1 })]);
-                            let Some(before) = through_reshape(&exprs(from), &exprs(to), &selection) else {
+                            let Some(before) =
+                                through_reshape(&exprs(from), &exprs(to), &selection, &symbols)
+                            else {
                                 continue;
                             };
                             mapped += 1;
@@ -180,10 +240,10 @@ mod tests {
 
     #[test]
     fn elements_of_one_row_and_whole_rows_are_selections() {
-        let rows = [3, 8].map(SymExpr::from);
+        let (symbols, rows) = (Symbols::default(), [3, 8].map(SymExpr::from));
         let before = |start, len| {
             let selection = Selection::new([(0, AxisSlice { start, len, step: 1 })]);
-            let before = through_reshape(&rows, &[SymExpr::from(24)], &selection)?;
+            let before = through_reshape(&rows, &[SymExpr::from(24)], &selection, &symbols)?;
             Some(before.iter().map(|(axis, slice)| (axis, slice.start, slice.len)).collect::<Vec<_>>())
         };
         assert_eq!(before(8, 16), Some(vec![(0, 1, 2)]));
@@ -206,6 +266,30 @@ mod tests {
         );
         assert!(text.contains("slice(%a) {axes: [1,2], start: [4,0], len: [8,2], step: [1,2]}"), "{text}");
         assert!(text.contains("<-1, 2, 4, 2>"), "{text}");
+    }
+
+    #[test]
+    fn slices_of_symbolic_axes_are_hoisted_by_rows() {
+        let text = fires(
+            "hoist-slice-reshape",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,4\"}
+             %a = ReLU-1(%x)
+             %to = Const-1 i64[1] <-1>
+             %r = Reshape-1(%a, %to) {special_zero: false}
+             %s = slice(%r) {axes: [0], start: [4], len: [8], step: [1]}
+             %y = Result-1(%s)",
+        );
+        assert!(text.contains("slice(%a) {axes: [0], start: [1], len: [2], step: [1]}"), "{text}");
+        let text = fires(
+            "hoist-slice-reshape",
+            "%x = Parameter-1 {element_type: f32, shape: \"12*N\"}
+             %a = ReLU-1(%x)
+             %to = Const-1 i64[3] <-1, 3, 4>
+             %r = Reshape-1(%a, %to) {special_zero: false}
+             %s = slice(%r) {axes: [0], start: [2], len: [3], step: [1]}
+             %y = Result-1(%s)",
+        );
+        assert!(text.contains("slice(%a) {axes: [0], start: [24], len: [36], step: [1]}"), "{text}");
     }
 
     #[test]

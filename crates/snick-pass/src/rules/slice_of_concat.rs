@@ -2,7 +2,7 @@
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError, Value, normalize_axis};
+use snick_ir::{IntOrValue, Op, OpError, Value, normalize_axis};
 use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
@@ -22,14 +22,23 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let parts: Vec<(Value, Selection<DynAxisSlice>)> = match selection.on(axis) {
         None => inputs.into_iter().map(|input| (input, selection.clone())).collect(),
         Some(cut) => {
-            let Some(slice) = cut.as_static() else { return Ok(RewriteResult::NoMatch) };
             let mut sizes = Vec::with_capacity(inputs.len());
             for &input in &inputs {
-                let dim = patch.dims(input)?.and_then(|dims| dims.get(axis).and_then(SymExpr::as_const));
-                sizes.push(dim);
+                sizes.push(patch.dims(input)?.and_then(|dims| dims.get(axis).cloned()));
             }
-            let Some(parts) = parts_of(slice, &sizes) else { return Ok(RewriteResult::NoMatch) };
-            parts.into_iter().map(|(i, slice)| (inputs[i], selection.with(axis, slice.into()))).collect()
+            let constants: Vec<_> =
+                sizes.iter().map(|size| size.as_ref().and_then(SymExpr::as_const)).collect();
+            match cut.as_static().and_then(|slice| parts_of(slice, &constants)) {
+                Some(parts) => parts
+                    .into_iter()
+                    .map(|(i, slice)| (inputs[i], selection.with(axis, slice.into())))
+                    .collect(),
+                None => match part_of(patch, cut, &sizes)? {
+                    Some((i, Some(slice))) => vec![(inputs[i], selection.with(axis, slice))],
+                    Some((i, None)) => vec![(inputs[i], selection.without(axis))],
+                    None => return Ok(RewriteResult::NoMatch),
+                },
+            }
         }
     };
     if parts.is_empty()
@@ -45,6 +54,46 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
         [value] => Ok(RewriteResult::one(*value)),
         values => patch.add_op(concat, values).map(RewriteResult::one),
     }
+}
+
+/// The only input that a contiguous slice reads for all sizes, and the slice of it; no slice if it reads the whole
+/// input. `None` if it may read several inputs, or if the start within the input is unknown.
+fn part_of(
+    patch: &Patch,
+    cut: &DynAxisSlice,
+    sizes: &[Option<SymExpr>],
+) -> Result<Option<(usize, Option<DynAxisSlice>)>, OpError> {
+    let number = |number: IntOrValue<Value>| -> Result<_, OpError> {
+        Ok(match number {
+            IntOrValue::Int(int) => Some(SymExpr::from(int)),
+            IntOrValue::Value(value, _) => {
+                patch.fact(value)?.elements().and_then(|mut elements| elements.pop())
+            }
+        })
+    };
+    let (Some(start), Some(len), IntOrValue::Int(1)) = (number(cut.start)?, number(cut.len)?, cut.step)
+    else {
+        return Ok(None);
+    };
+    let symbols = patch.graph().symbols();
+    let Some(stop) = symbols.add(&start, &len) else { return Ok(None) };
+    let mut offset = SymExpr::from(0);
+    for (i, size) in sizes.iter().enumerate() {
+        let Some(size) = size else { return Ok(None) };
+        let Some(end) = symbols.add(&offset, size) else { return Ok(None) };
+        if symbols.le(&offset, &start) && symbols.le(&stop, &end) {
+            let within = symbols.sub(&start, &offset).and_then(|within| within.as_const());
+            let start = match within {
+                Some(0) if len == *size => return Ok(Some((i, None))),
+                Some(within) => IntOrValue::Int(within),
+                None if offset == SymExpr::from(0) => cut.start,
+                None => return Ok(None),
+            };
+            return Ok(Some((i, Some(DynAxisSlice { start, ..*cut }))));
+        }
+        offset = end;
+    }
+    Ok(None)
 }
 
 /// The slice of each input, in reading order. `None` if the size of a needed input is dynamic.
@@ -129,6 +178,28 @@ mod tests {
              %b = Result-1(%c)",
         );
         assert!(text.contains("slice(%x) {axes: [0], start: [2], len: [2], step: [-2]}"), "{text}");
+    }
+
+    /// As in a cache: the new elements are behind the old ones, of which there are any number.
+    #[test]
+    fn slices_of_parts_with_symbolic_sizes_read_that_part() {
+        let text = fires(
+            "slice-of-concat",
+            "%old = Parameter-1 {element_type: f32, shape: \"N,4\"}
+             %new = Parameter-1 {element_type: f32, shape: \"M,4\"}
+             %c = Concat-1(%old, %new) {axis: 0}
+             %s = ShapeOf-3(%old) {output_type: i64}
+             %t = ShapeOf-3(%new) {output_type: i64}
+             %zero = Const-1 i64[] <0>
+             %n = Gather-8(%s, %zero, %zero) {batch_dims: 0}
+             %m = Gather-8(%t, %zero, %zero) {batch_dims: 0}
+             %a = slice(%c, %n, %m) {axes: [0], start: [\"in ?\"], len: [\"in ?\"], step: [1]}
+             %b = slice(%c, %n) {axes: [0], start: [0], len: [\"in ?\"], step: [1]}
+             %y = Result-1(%a)
+             %z = Result-1(%b)
+             %k = Result-1(%c)",
+        );
+        assert!(text.contains("Result-1(%new)") && text.contains("Result-1(%old)"), "{text}");
     }
 
     #[test]

@@ -29,7 +29,8 @@ impl Constants {
     pub(super) fn number(&mut self, tensor: &Tensor) -> certificate::Constant {
         let element_type = tensor.element_type();
         let is_integer = element_type.is_integer() || element_type == ElementType::Boolean;
-        let integers = (is_integer && tensor.len() <= MAX_INTEGERS).then(|| tensor.to_i64_vec().ok()).flatten();
+        let integers =
+            (is_integer && tensor.len() <= MAX_INTEGERS).then(|| tensor.to_i64_vec().ok()).flatten();
         let bytes = tensor.to_bytes();
         let ends = bytes.iter().take(SAMPLE).chain(bytes.iter().rev().take(SAMPLE));
         let key = (element_type, tensor.dims().to_vec(), ends.copied().collect());
@@ -43,7 +44,8 @@ impl Constants {
             }
         };
         // A conversion from u64 saturates.
-        let integers = integers.filter(|integers| element_type != ElementType::U64 || !integers.contains(&i64::MAX));
+        let integers =
+            integers.filter(|integers| element_type != ElementType::U64 || !integers.contains(&i64::MAX));
         certificate::Constant { identity, integers }
     }
 
@@ -62,10 +64,13 @@ impl Constants {
             Op::Const(Constant::Here(tensor)) => return vec![Tensor::clone(tensor)],
             // A known shape.
             Op::ShapeOf(_) => return folded().unwrap_or_default(),
-            op if !op.traits().is_foldable() || op.has(OpTraits::ROOT) || inputs.is_empty() => return Vec::new(),
+            op if !op.traits().is_foldable() || op.has(OpTraits::ROOT) || inputs.is_empty() => {
+                return Vec::new();
+            }
             _ => {}
         }
-        let operands: Option<Vec<Tensor>> = inputs.iter().map(|input| constants.get(&(*input)?).cloned()).collect();
+        let operands: Option<Vec<Tensor>> =
+            inputs.iter().map(|input| constants.get(&(*input)?).cloned()).collect();
         let Some(operands) = operands else { return Vec::new() };
         if let Some(folded) = folded() {
             return folded;

@@ -33,7 +33,13 @@ impl Sizes {
     }
 
     /// The size of an axis. A new symbol originates there.
-    pub(super) fn of_axis(&mut self, dim: &SymExpr, symbols: &Symbols, value: certificate::Value, axis: usize) -> Size {
+    pub(super) fn of_axis(
+        &mut self,
+        dim: &SymExpr,
+        symbols: &Symbols,
+        value: certificate::Value,
+        axis: usize,
+    ) -> Size {
         if let Some(symbol) = dim.as_symbol()
             && !self.places.contains_key(&symbol)
         {
