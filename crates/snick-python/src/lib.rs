@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "what Python sees is documented in Python")]
 
 mod arrays;
+mod certify;
 mod diff;
 mod edit;
 mod element_types;
@@ -27,6 +28,8 @@ mod _snick {
 
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::certify::{certify, check_certificate, check_certificate_json};
     #[pymodule_export]
     use crate::diff::diff;
     #[pymodule_export]

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use snick::{
-    CertifyOptions, CheckOptions, Diagnostic, Error, InferOptions, Limits, LoadOptions, Located,
-    PictureOptions, ReportOptions, RunOptions, SaveOptions, SliceAs,
+    CheckOptions, Diagnostic, Error, InferOptions, Limits, LoadOptions, Located, PictureOptions,
+    ReportOptions, RunOptions, SaveOptions, SliceAs,
 };
 use snick_cli::documents::{self, Document};
 
@@ -69,7 +69,8 @@ impl Model {
         self.inferred(py, Stage::Other, |state| Ok(state.model.clone()))
     }
 
-    fn raise(&self, py: Python<'_>, stage: Stage, error: &Error, interrupt: &Interrupt) -> PyErr {
+    /// The exception for an error: that of a progress callback if it raised one.
+    pub fn raise(&self, py: Python<'_>, stage: Stage, error: &Error, interrupt: &Interrupt) -> PyErr {
         let raised = interrupt.raised();
         raised.unwrap_or_else(|| errors::exception(py, stage, error, Some(self.lock(py).model.graph())))
     }
@@ -300,53 +301,6 @@ impl Model {
         state.replace(model, errors);
         state.is_as_read = false;
         Ok(tuple(document))
-    }
-
-    /// Proves the rewrites of the canonical form, or the outputs of another model. Returns the answer, and the
-    /// proofs as JSON. Obligations are written to the folder `smt`.
-    #[pyo3(signature = (after, seed, smt, progress))]
-    fn certify(
-        &self,
-        py: Python<'_>,
-        after: Option<PyRef<'_, Self>>,
-        seed: u64,
-        smt: Option<PathBuf>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<(DocumentTuple, String)> {
-        let model = self.inferred_copy(py)?;
-        let after = after.map(|after| after.inferred_copy(py)).transpose()?;
-        let interrupt = Interrupt::new(progress);
-        let options = CertifyOptions::new().seed(seed).smt(smt.is_some()).limits(self.limits);
-        let options = after.iter().fold(options.progress(interrupt.progress()), CertifyOptions::after);
-        let done = py.detach(|| {
-            let certificate = model.certify(&options)?;
-            smt.map(|folder| certificate.save_smt(folder)).transpose()?;
-            Ok((documents::certify(&certificate), certificate.to_json()))
-        });
-        let (document, proofs) = done.map_err(|error| self.raise(py, Stage::Other, &error, &interrupt))?;
-        Ok((tuple(document), proofs))
-    }
-
-    /// Checks a certificate in a file.
-    fn check_certificate(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        after: Option<PyRef<'_, Self>>,
-    ) -> PyResult<()> {
-        let after = after.map(|after| after.inferred_copy(py)).transpose()?;
-        self.inferred(py, Stage::Other, |state| state.model.check_certificate(path, after.as_ref()))
-    }
-
-    /// Checks a certificate in memory.
-    fn check_certificate_json(
-        &self,
-        py: Python<'_>,
-        json: &str,
-        after: Option<PyRef<'_, Self>>,
-    ) -> PyResult<()> {
-        let after = after.map(|after| after.inferred_copy(py)).transpose()?;
-        self.inferred(py, Stage::Other, |state| state.model.check_certificate_json(json, after.as_ref()))
     }
 
     /// The part of the model between two lists of values.

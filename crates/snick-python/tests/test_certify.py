@@ -82,7 +82,7 @@ def test_obligations_are_written_to_a_folder(graph, tmp_path):
     assert all(name.endswith(".smt2") for name in names) and certificate.rewrites
 
 
-def test_progress_and_limits_stop_the_work(graph):
+def test_progress_can_stop_the_work(graph):
     def stop(progress):
         raise RuntimeError(progress.layer)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Dict, FrozenSet, List, Literal, Mapping, Optional, Sequence, Tuple
 from typing import Type, TypeVar, Union, overload
 
+from . import _snick
 from ._readonly import ReadOnlyDict, ReadOnlyList
 
 if TYPE_CHECKING:
@@ -371,7 +372,8 @@ class Certificate(Answer):
     @property
     def is_proved(self) -> bool:
         """Whether all rewrites or all outputs are proved."""
-        return all(one.status == "proved" for one in (*self.rewrites, *self.outputs))
+        rewrites = all(rewrite.status == "proved" for rewrite in self.rewrites)
+        return rewrites and all(output.status == "proved" for output in self.outputs)
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes the proofs to a file, for :meth:`Model.check_certificate`."""
@@ -380,7 +382,7 @@ class Certificate(Answer):
 
     def check(self, model: Model, after: Optional[Model] = None) -> None:
         """Checks the proofs without searching for them, like :meth:`Model.check_certificate`."""
-        model._model.check_certificate_json(self._proofs, None if after is None else after._model)
+        _snick.check_certificate_json(model._model, self._proofs, None if after is None else after._model)
 
 
 class LayerCost(Data):

@@ -352,14 +352,15 @@ class Model(ReadOnly):
         Raises ``LimitError``.
         """
         folder = None if smt is None else os.fspath(smt)
-        return Certificate(*self._model.certify(None if after is None else after._model, seed, folder, progress))
+        other = None if after is None else after._model
+        return Certificate(*_snick.certify(self._model, other, seed, folder, progress))
 
     def check_certificate(
         self, path: Union[str, "os.PathLike[str]"], after: "Optional[Model]" = None
     ) -> None:
         """Checks a file of :meth:`Certificate.save` without searching for proofs: that it proves what it says about
         this model, or about this model and the model ``after``. Raises ``Error`` with the step that fails."""
-        self._model.check_certificate(os.fspath(path), None if after is None else after._model)
+        _snick.check_certificate(self._model, os.fspath(path), None if after is None else after._model)
 
     def why(
         self,

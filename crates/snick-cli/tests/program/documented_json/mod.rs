@@ -39,7 +39,7 @@ const COMMANDS: &[&str] = &[
     "certify docs/examples/crop.snick -o OUT/crop.json",
     "certify --check OUT/crop.json docs/examples/crop.snick",
     "certify --check OUT/crop.json docs/examples/two_inputs.snick",
-    "certify IN/branches.snick --after IN/branches_edited.snick",
+    "certify docs/examples/crop.snick --after IN/crop_edited.snick",
     "run models/focus_cnn/model.xml --profile",
     "run models/bpe_tokenizer/model.xml --text hello",
     "run models/bpe_detokenizer/model.xml",
