@@ -40,8 +40,11 @@ pub struct Report {
     pub errors: Vec<Located>,
     /// Replacements that failed the check and were not made.
     pub check_failures: Vec<CheckFailure>,
-    /// The number of replacements whose old and new results were compared and are equal.
+    /// The number of replacements whose old and new results were proved or compared, and are equal.
     pub checked: usize,
+    /// The number of replacements among [`Report::checked`] that were proved for all sizes, and therefore not
+    /// executed.
+    pub proved: usize,
     /// The number of replacements that should have been checked but could not be compared: a layer has no
     /// implementation, a tensor would be too large, or a pass changed inputs or outputs.
     pub unchecked: usize,
@@ -134,6 +137,7 @@ impl Report {
         self.slice_after = count(graph, &|op| matches!(op, Op::Slice(_)) && op.dialect() == Dialect::Snick);
         if let Some(checker) = checker {
             (self.checked, self.unchecked) = (checker.checked(), checker.unchecked());
+            self.proved = checker.proved();
         }
     }
 }

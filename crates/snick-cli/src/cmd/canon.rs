@@ -207,20 +207,24 @@ impl Canonical {
             "{lead}{} layers, {} bytes sliced ({} layers, {} bytes before optimisation)",
             cost.layers, cost.bytes, lowered.layers, lowered.bytes
         );
-        let mut write_checked = |what: &str, checked: usize, unchecked: usize| {
+        let mut write_checked = |what: &str, checked: usize, unchecked: usize, proved: &str| {
             let all = counted(checked + unchecked, what);
             let _ = match (checked, unchecked) {
                 (0, 0) => Ok(()),
-                (1, 0) => writeln!(text, "{lead}{all} checked individually"),
-                (_, 0) => writeln!(text, "{lead}all {all} checked individually"),
+                (1, 0) => writeln!(text, "{lead}{all} checked individually{proved}"),
+                (_, 0) => writeln!(text, "{lead}all {all} checked individually{proved}"),
                 (checked, n) => {
-                    writeln!(text, "{lead}{checked} of {all} checked individually; {n} could not run")
+                    writeln!(text, "{lead}{checked} of {all} checked individually{proved}; {n} could not run")
                 }
             };
         };
-        write_checked("rewrite", report.checked, report.unchecked);
+        let proved = match report.proved {
+            0 => String::new(),
+            proved => format!(", {proved} proved for all sizes"),
+        };
+        write_checked("rewrite", report.checked, report.unchecked, &proved);
         if let Some(session) = session {
-            write_checked("session step", session.checked, session.unchecked);
+            write_checked("session step", session.checked, session.unchecked, "");
         }
         if let Some(verdict) = verdict {
             let _ = writeln!(text, "{lead}{verdict}");
@@ -247,6 +251,7 @@ impl Canonical {
             bytes_lowered: lowered.bytes,
             bytes_after: cost.bytes,
             checked: report.checked,
+            proved: report.proved,
             unchecked: report.unchecked,
             refuted: report.check_failures.iter().map(|failure| failure.report.as_str()).collect(),
             left: left.collect(),
@@ -285,8 +290,10 @@ struct Summary<'s> {
     bytes_lowered: u64,
     /// The bytes sliced by the canonical form.
     bytes_after: u64,
-    /// The number of rewrites that were checked by executing the old and the new layers.
+    /// The number of rewrites that were proved, or checked by executing the old and the new layers.
     checked: usize,
+    /// The number of rewrites that were proved for all sizes.
+    proved: usize,
     /// The number of rewrites that could not be executed.
     unchecked: usize,
     /// Reports of rewrites that would change results. These rewrites are not applied.

@@ -52,6 +52,7 @@ const MAX_SUBSTITUTED_ELEMENTS: usize = 1 << 22;
 pub struct Checker {
     seed: u64,
     checked: usize,
+    proved: usize,
     unchecked: usize,
     elements: usize,
     #[cfg(feature = "certify")]
@@ -77,6 +78,7 @@ impl Checker {
         Self {
             seed,
             checked: 0,
+            proved: 0,
             unchecked: 0,
             elements: 0,
             #[cfg(feature = "certify")]
@@ -95,9 +97,14 @@ impl Checker {
         self.prover
     }
 
-    /// The number of replacements whose old and new results were compared and are equal.
+    /// The number of replacements whose old and new results were proved or compared, and are equal.
     pub fn checked(&self) -> usize {
         self.checked
+    }
+
+    /// The number of replacements that were proved.
+    pub(crate) fn proved(&self) -> usize {
+        self.proved
     }
 
     /// The number of replacements that could not be executed.
@@ -218,6 +225,7 @@ impl Checker {
         match prove(prover) {
             Ok(()) => {
                 self.checked += rewrites;
+                self.proved += rewrites;
                 Ok(())
             }
             Err(pending) => {
