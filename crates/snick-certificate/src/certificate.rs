@@ -108,7 +108,7 @@ fn proof_json(proof: &Proof) -> Json {
 
 fn answer_json(answer: &Answer) -> Json {
     let sum = |combination: &Combination| -> Vec<Json> {
-        combination.0.iter().map(|(factor, product)| json!([json!(*factor as i64), product])).collect()
+        combination.0.iter().map(|(factor, product)| json!([factor, product])).collect()
     };
     match answer {
         Answer::Holds(combination) => json!({ "holds": sum(combination) }),
@@ -152,7 +152,7 @@ fn proof(json: &Json) -> Option<Proof> {
 
 fn answer(json: &Json) -> Option<Answer> {
     let number = |json: &Json| usize::try_from(json.as_u64()?).ok();
-    let term = |json: &Json| Some((i128::from(json[0].as_i64()?), list(&json[1], number).ok()?));
+    let term = |json: &Json| Some((json[0].as_i64()?, list(&json[1], number).ok()?));
     let sum = |json: &Json| Some(Combination(list(json, term).ok()?));
     match json.as_str() {
         Some("split") => Some(Answer::Split),

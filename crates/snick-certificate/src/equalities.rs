@@ -58,7 +58,7 @@ impl<'g> Equalities<'g> {
                     self.set_equal(first, value);
                 }
             }
-            if node.is_unique || node.inputs.is_empty() {
+            if self.graph.function(Value { node: number, port: 0 }).is_none() {
                 continue;
             }
             let first = *self.first.entry(self.key(node)).or_insert(number);
@@ -97,7 +97,7 @@ impl<'g> Equalities<'g> {
     /// # Errors
     /// The reason why this is not proved.
     pub fn prove(&mut self, before: Value, after: Value, guide: &mut dyn Guide) -> Result<(), String> {
-        self.advance(before.node.max(after.node) + 1);
+        self.advance(before.node.max(after.node).saturating_add(1));
         if self.first(before) != self.first(after) {
             compare::prove(self.graph, &self.class, (before, after), guide)?;
             // The class of the later value becomes the class of the earlier one.

@@ -108,6 +108,11 @@ impl Graph {
         self.nodes.get(value.node)
     }
 
+    /// The node that computes a value, if the value is a function of its inputs.
+    pub(crate) fn function(&self, value: Value) -> Option<&Node> {
+        self.node(value).filter(|node| !node.is_unique && !node.inputs.is_empty())
+    }
+
     /// What is known about a value.
     pub(crate) fn output(&self, value: Value) -> Option<&Output> {
         self.node(value)?.outputs.get(value.port)

@@ -115,14 +115,18 @@ impl Poly {
     /// coefficient is at least 0.
     pub fn divided(&self, divisor: &Self) -> (Self, Self) {
         let mut terms = divisor.terms();
-        let (Some((factors, by)), None) = (terms.next(), terms.next()) else { return (Self::default(), self.clone()) };
+        let (Some((factors, by)), None) = (terms.next(), terms.next()) else {
+            return (Self::default(), self.clone());
+        };
         let (mut quotient, mut rest) = (Self::default(), Self::default());
         for (monomial, coefficient) in self.terms() {
             let left = without(monomial, factors);
             match (left, coefficient.checked_div_euclid(by), coefficient.checked_rem_euclid(by)) {
                 (Some(left), Some(whole), Some(part)) => {
                     let rests = [(whole, left, &mut quotient), (part, monomial.clone(), &mut rest)];
-                    for (coefficient, monomial, sum) in rests.into_iter().filter(|(coefficient, ..)| *coefficient != 0) {
+                    for (coefficient, monomial, sum) in
+                        rests.into_iter().filter(|(coefficient, ..)| *coefficient != 0)
+                    {
                         sum.terms.insert(monomial, coefficient);
                     }
                 }

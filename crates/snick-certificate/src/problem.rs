@@ -1,5 +1,7 @@
 //! Problems, and the proofs that solve them.
 
+use std::collections::HashSet;
+
 use crate::answer::{Answer, Recorded};
 use crate::equalities::Equalities;
 use crate::graph::{Graph, Value};
@@ -51,6 +53,23 @@ pub struct Lemma {
 /// Largest nesting depth of bodies.
 const MAX_DEPTH: usize = 16;
 
+impl Problem {
+    /// The nodes of the first graph that the claims depend on. Only values of these nodes are known to exist, so
+    /// each [`Lemma::before`] must be one of them.
+    pub fn nodes_before(&self) -> HashSet<usize> {
+        let mut nodes = HashSet::new();
+        let mut todo: Vec<usize> = self.claims.iter().map(|(before, _)| before.node).collect();
+        while let Some(number) = todo.pop() {
+            if nodes.insert(number)
+                && let Some(node) = self.graph.nodes.get(number)
+            {
+                todo.extend(node.inputs.iter().flatten().map(|input| input.node));
+            }
+        }
+        nodes
+    }
+}
+
 impl Proof {
     /// Checks that the proof proves its claims of the problem.
     ///
@@ -66,15 +85,22 @@ impl Proof {
         }
         let mut pairs = Vec::new();
         for (number, proof) in &self.bodies {
-            let body = problem.bodies.get(*number).ok_or_else(|| format!("there is no pair of bodies {number}"))?;
-            proof.check_at(&body.problem, depth + 1).map_err(|reason| format!("bodies {number}: {reason}"))?;
+            let body =
+                problem.bodies.get(*number).ok_or_else(|| format!("there is no pair of bodies {number}"))?;
+            proof
+                .check_at(&body.problem, depth + 1)
+                .map_err(|reason| format!("bodies {number}: {reason}"))?;
             if proof.claims.iter().copied().ne(0..body.problem.claims.len()) {
                 return Err(format!("bodies {number}: not all results are proved"));
             }
             pairs.push((body.before, body.after));
         }
         let mut equalities = Equalities::new(&problem.graph, pairs);
+        let first_graph = problem.nodes_before();
         for (number, lemma) in self.lemmas.iter().enumerate() {
+            if !first_graph.contains(&lemma.before.node) {
+                return Err(format!("lemma {number}: the first value does not belong to the first graph"));
+            }
             let mut guide = Recorded::new(&lemma.answers);
             equalities
                 .prove(lemma.before, lemma.after, &mut guide)

@@ -7,32 +7,34 @@ use crate::graph::{Node, Value};
 use crate::poly::Poly;
 
 /// Element-wise operations whose inputs are broadcast as in numpy.
-const ELEMENTWISE: &[&str] = &[
-    "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BitwiseAnd", "BitwiseLeftShift",
-    "BitwiseNot", "BitwiseOr", "BitwiseRightShift", "BitwiseXor", "Ceiling", "Clamp", "Convert", "Cos", "Cosh",
-    "Divide", "Elu", "Equal", "Erf", "ErfInv", "Exp", "FakeQuantize", "Floor", "FloorMod", "Gelu", "Greater",
-    "GreaterEqual", "HSigmoid", "HSwish", "HardSigmoid", "IsFinite", "IsInf", "IsNaN", "Less", "LessEqual", "Log",
-    "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Maximum", "Minimum", "Mish", "Mod", "Multiply",
-    "Negative", "NotEqual", "Power", "ReLU", "Round", "Select", "Selu", "Sigmoid", "Sign", "Sin", "Sinh",
-    "SoftPlus", "SoftSign", "Sqrt", "SquaredDifference", "Subtract", "Swish", "Tan", "Tanh", "Xor",
-];
+const ELEMENTWISE: &str = "
+    Abs Acos Acosh Add Asin Asinh Atan Atanh BitwiseAnd BitwiseLeftShift BitwiseNot BitwiseOr
+    BitwiseRightShift BitwiseXor Ceiling Clamp Convert Cos Cosh Divide Elu Equal Erf ErfInv Exp
+    FakeQuantize Floor FloorMod Gelu Greater GreaterEqual HSigmoid HSwish HardSigmoid IsFinite IsInf
+    IsNaN Less LessEqual Log LogicalAnd LogicalNot LogicalOr LogicalXor Maximum Minimum Mish Mod
+    Multiply Negative NotEqual Power ReLU Round Select Selu Sigmoid Sign Sin Sinh SoftPlus SoftSign
+    Sqrt SquaredDifference Subtract Swish Tan Tanh Xor
+";
 
 /// Operations that do not depend on the order of their two inputs.
-const COMMUTATIVE: &[&str] = &[
-    "Add", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "LogicalAnd", "LogicalOr", "LogicalXor", "Multiply",
-    "NotEqual", "Xor",
-];
+const COMMUTATIVE: &str = "
+    Add BitwiseAnd BitwiseOr BitwiseXor Equal LogicalAnd LogicalOr LogicalXor Multiply NotEqual Xor
+";
+
+fn is_listed(list: &str, op: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == op)
+}
 
 impl Node {
     /// Whether elements of the output are functions of the elements of the inputs at the same index.
     pub(crate) fn is_elementwise(&self) -> bool {
         let broadcast = self.text("auto_broadcast");
-        ELEMENTWISE.contains(&self.op.as_str()) && matches!(broadcast, None | Some("numpy" | "none"))
+        is_listed(ELEMENTWISE, &self.op) && matches!(broadcast, None | Some("numpy" | "none"))
     }
 
     /// Whether the two inputs may be exchanged.
     pub(crate) fn is_commutative(&self) -> bool {
-        self.is_elementwise() && self.inputs.len() == 2 && COMMUTATIVE.contains(&self.op.as_str())
+        self.is_elementwise() && self.inputs.len() == 2 && is_listed(COMMUTATIVE, &self.op)
     }
 }
 
@@ -49,7 +51,8 @@ impl Case<'_> {
             if size == one {
                 size = dim;
             } else if dim != one && !self.equal(&size, &dim)? {
-                let is_repeated = !self.ask(fits(size.plus_constant(-2))?)? && self.ask(fits(size.plus_constant(-1))?)?;
+                let is_repeated =
+                    !self.ask(fits(size.plus_constant(-2))?)? && self.ask(fits(size.plus_constant(-1))?)?;
                 size = if is_repeated { dim } else { size };
             }
         }
@@ -57,8 +60,13 @@ impl Case<'_> {
     }
 
     /// The elements that an element of an element-wise operation is a function of.
-    pub(crate) fn operands(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Option<Vec<Element>>> {
-        if !node.is_elementwise() {
+    pub(crate) fn operands(
+        &mut self,
+        value: Value,
+        node: &Node,
+        index: &[Poly],
+    ) -> Step<Option<Vec<Element>>> {
+        if !node.is_elementwise() || self.graph.function(value).is_none() {
             return Ok(None);
         }
         let dims = self.dims(value)?;

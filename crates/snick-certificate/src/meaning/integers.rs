@@ -44,14 +44,16 @@ impl Case<'_> {
         if let Some(integers) = graph.integers(value) {
             return self.constant_element(value, integers, index);
         }
-        let Some(node) = graph.node(value).filter(|_| self.is_exact(value)) else { return Ok(None) };
+        let Some(node) = graph.function(value).filter(|_| self.is_exact(value)) else { return Ok(None) };
         match node.op.as_str() {
             "ShapeOf" => {
                 let (Some(data), [at]) = (node.input(0), index) else { return Ok(None) };
                 let Some(rank) = self.rank(self.first(data)) else { return Ok(None) };
                 self.one_of(rank, at, |case, axis| case.dim(data, axis))
             }
-            "bounds" => Ok(self.bounds(node)?.map(|[start, length]| if value.port == 0 { start } else { length })),
+            "bounds" => {
+                Ok(self.bounds(node)?.map(|[start, length]| if value.port == 0 { start } else { length }))
+            }
             "Range" => self.range_element(node, index),
             "ReduceProd" | "ReduceSum" | "ReduceMax" | "ReduceMin" => self.reduced(node),
             _ => self.computed(value, node, index),
@@ -112,7 +114,9 @@ impl Case<'_> {
     fn reduced(&mut self, node: &Node) -> Step<Option<Poly>> {
         let Some(data) = node.input(0) else { return Ok(None) };
         let length = self.static_length(data).filter(|length| (1..=MAX_REDUCED).contains(length));
-        let (Some(length), Some([0 | -1])) = (length, self.constants(node, 1).as_deref()) else { return Ok(None) };
+        let (Some(length), Some([0 | -1])) = (length, self.constants(node, 1).as_deref()) else {
+            return Ok(None);
+        };
         if !self.is_integer(data) {
             return Ok(None);
         }
@@ -135,8 +139,11 @@ impl Case<'_> {
         let is_boolean = self.graph.output(value).is_some_and(|out| out.element_type == "boolean");
         let inputs: Vec<Value> = node.inputs.iter().copied().flatten().collect();
         let is_convert = matches!(node.op.as_str(), "Convert" | "ConvertLike");
-        let is_exact = |input: &Value| self.is_exact(*input) || is_convert && self.type_range(*input).is_some();
-        if !(self.is_integer(value) || is_boolean) || !inputs.iter().take(if is_convert { 1 } else { 9 }).all(is_exact) {
+        let is_exact =
+            |input: &Value| self.is_exact(*input) || is_convert && self.type_range(*input).is_some();
+        if !(self.is_integer(value) || is_boolean)
+            || !inputs.iter().take(if is_convert { 1 } else { 9 }).all(is_exact)
+        {
             return Ok(None);
         }
         let Some(operands) = self.operands(value, node, index)? else { return Ok(None) };
@@ -167,10 +174,9 @@ impl Case<'_> {
                     (None, _) => None,
                 }
             }
-            ("Select", [condition, yes, no]) => match condition.as_constant() {
-                Some(condition) => Some(if condition == 0 { no.clone() } else { yes.clone() }),
-                None => None,
-            },
+            ("Select", [condition, yes, no]) => {
+                condition.as_constant().map(|condition| if condition == 0 { no.clone() } else { yes.clone() })
+            }
             ("LogicalNot", [a]) => one.plus(-1, a),
             ("LogicalAnd", [a, b]) => a.times(b),
             ("Less", [a, b]) => as_bool(!self.ask(fits(a.plus(-1, b))?)?),
@@ -183,13 +189,14 @@ impl Case<'_> {
             }
             _ => None,
         };
-        match computed {
-            Some(computed) if !self.is_size(&computed) && !self.fits_type(&computed, value)? => Ok(None),
-            computed => Ok(computed),
-        }
+        let Some(computed) = computed else { return Ok(None) };
+        // Constants far beyond all sizes, such as the end of a slice that means "all", may overflow.
+        let is_small = computed.terms().all(|(_, coefficient)| i32::try_from(coefficient).is_ok());
+        let is_size = is_small && computed.as_constant().is_none() && self.is_size(&computed);
+        Ok(if is_size || self.fits_type(&computed, value)? { Some(computed) } else { None })
     }
 
-    /// Whether an integer that depends on elements of inputs is known not to overflow the type of a value.
+    /// Whether an integer is known not to overflow the type of a value.
     fn fits_type(&mut self, integer: &Poly, value: Value) -> Step<bool> {
         let Some((low, high)) = self.type_range(value) else { return Ok(true) };
         let above = fits(integer.plus_constant(-i128::from(low)))?;
@@ -218,7 +225,9 @@ impl Case<'_> {
             monomial.iter().all(|atom| match self.atoms.get(*atom) {
                 Some(Atom::Index(_) | Atom::Dim(..)) => true,
                 Some(Atom::Quotient(a, b)) => self.is_size(a) && self.is_size(b),
-                Some(Atom::Function(_, arguments)) => arguments.iter().flatten().all(|poly| self.is_size(poly)),
+                Some(Atom::Function(_, arguments)) => {
+                    arguments.iter().flatten().all(|poly| self.is_size(poly))
+                }
                 Some(Atom::Element(..)) | None => false,
             })
         })
@@ -243,17 +252,29 @@ impl Case<'_> {
     }
 
     /// An element of an input of an element-wise operation.
-    pub(super) fn element_of(&mut self, input: Value, dims: &[Poly], index: &[Poly]) -> Step<Option<Element>> {
+    pub(super) fn element_of(
+        &mut self,
+        input: Value,
+        dims: &[Poly],
+        index: &[Poly],
+    ) -> Step<Option<Element>> {
         let own = self.dims(input)?;
         let Some(skipped) = index.len().checked_sub(own.len()) else { return Ok(None) };
         let mut at = Vec::new();
         for (axis, dim) in own.iter().enumerate() {
+            let (Some(index), Some(size)) = (index.get(skipped + axis), dims.get(skipped + axis)) else {
+                return Ok(None);
+            };
             let is_repeated = match dim.as_constant() {
                 Some(dim) => dim == 1,
-                None if Some(dim) == dims.get(skipped + axis) => false,
-                None => !self.ask(fits(dim.plus_constant(-2))?)?,
+                None => dim != size && !self.ask(fits(dim.plus_constant(-2))?)?,
             };
-            at.push(if is_repeated { Poly::default() } else { index[skipped + axis].clone() });
+            at.push(if is_repeated { Poly::default() } else { index.clone() });
+            // Sizes are equal, or one of them is 1.
+            let size = if is_repeated { &Poly::constant(1) } else { size };
+            for (a, b) in [(dim, size), (size, dim)] {
+                self.require(fits(a.plus(-1, b))?, "sizes may differ")?;
+            }
         }
         Ok(Some((input, at)))
     }

@@ -37,12 +37,18 @@ impl Case<'_> {
         let mut source = vec![Poly::default(); inner.len()];
         while !(sources.is_empty() && targets.is_empty()) {
             // The first axes with the same number of elements.
-            let Some((m, n)) = self.first_equal_groups(&inner, &sources, &outer, &targets)? else { return Ok(None) };
-            let (own, others): (Vec<_>, Vec<_>) = (sources.drain(..m).collect(), targets.drain(..n).collect());
-            let pick = |list: &[Poly], axes: &[usize]| axes.iter().map(|&axis| list[axis].clone()).collect::<Vec<_>>();
+            let Some((m, n)) = self.first_equal_groups(&inner, &sources, &outer, &targets)? else {
+                return Ok(None);
+            };
+            let (own, others): (Vec<_>, Vec<_>) =
+                (sources.drain(..m).collect(), targets.drain(..n).collect());
+            let pick = |list: &[Poly], axes: &[usize]| {
+                axes.iter().map(|&axis| list[axis].clone()).collect::<Vec<_>>()
+            };
             let mut rest = self.flat(&pick(&outer, &others), &pick(index, &others))?;
             for (i, &axis) in own.iter().enumerate() {
-                let stride = own[i + 1..].iter().try_fold(one.clone(), |product, &axis| product.times(&inner[axis]));
+                let stride =
+                    own[i + 1..].iter().try_fold(one.clone(), |product, &axis| product.times(&inner[axis]));
                 let stride = fits(stride)?;
                 let at = if stride == one { Some(rest.clone()) } else { self.quotient(&rest, &stride)? };
                 let Some(at) = at else { return Ok(None) };
@@ -81,8 +87,11 @@ impl Case<'_> {
                 }
             }
         }
-        // All remaining elements are as many on both sides.
-        Ok((!sources.is_empty() && !targets.is_empty()).then_some((sources.len(), targets.len())))
+        let (Some(a), Some(b)) = (left.last(), right.last()) else { return Ok(None) };
+        for (a, b) in [(a, b), (b, a)] {
+            self.require(fits(a.plus(-1, b))?, "the number of elements may differ")?;
+        }
+        Ok(Some((sources.len(), targets.len())))
     }
 
     pub(super) fn broadcast(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Option<Element>> {

@@ -28,11 +28,13 @@ impl Case<'_> {
     /// The element of an input that an element is a copy of.
     fn origin(&mut self, value: Value, index: &[Poly]) -> Step<Option<Element>> {
         let graph = self.graph;
-        let Some(node) = graph.node(value) else { return Ok(None) };
+        let node = graph.function(value).filter(|_| self.rank(value) == Some(index.len()));
+        let Some(node) = node else { return Ok(None) };
         match node.op.as_str() {
             "Identity" => Ok(copied(node, index)),
             "Convert" | "ConvertLike" => Ok(copied(node, index).filter(|(source, _)| {
-                let [from, to] = [*source, value].map(|value| graph.output(value).map(|out| &out.element_type));
+                let [from, to] =
+                    [*source, value].map(|value| graph.output(value).map(|out| &out.element_type));
                 from == to
             })),
             "slice" | "Slice" | "StridedSlice" => self.selected(node, index),
@@ -55,7 +57,7 @@ impl Case<'_> {
     /// The size of an axis, if it follows from the inputs.
     pub(crate) fn computed_size(&mut self, value: Value, axis: usize) -> Step<Option<Poly>> {
         let graph = self.graph;
-        let Some(node) = graph.node(value) else { return Ok(None) };
+        let Some(node) = graph.function(value) else { return Ok(None) };
         match node.op.as_str() {
             "slice" | "Slice" | "StridedSlice" => self.selected_size(node, axis),
             "Concat" => self.concatenated_size(node, axis),

@@ -8,10 +8,13 @@ use crate::poly::Poly;
 impl Case<'_> {
     /// A part of Split and VariadicSplit starts where the parts before it end.
     pub(super) fn part(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Option<Element>> {
-        let (Some(data), Some(&[axis])) = (node.input(0), self.constants(node, 1).as_deref()) else { return Ok(None) };
+        let (Some(data), Some(&[axis])) = (node.input(0), self.constants(node, 1).as_deref()) else {
+            return Ok(None);
+        };
         let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
         let mut at = index[axis].clone();
-        let mut rest = self.dim(data, axis)?;
+        let dim = self.dim(data, axis)?;
+        let mut rest = dim.clone();
         for port in 0..node.outputs.len() {
             let length = self.dim(Value { port, ..value }, axis)?;
             if port < value.port {
@@ -22,6 +25,7 @@ impl Case<'_> {
         // The parts cover the whole axis.
         self.require(rest.clone(), "parts may be too long")?;
         self.require(fits(rest.times_constant(-1))?, "parts may be too short")?;
+        self.in_range(&at, &dim)?;
         Ok(Some((data, Self::at(index, axis, at))))
     }
 
@@ -48,7 +52,9 @@ impl Case<'_> {
     }
 
     pub(super) fn concatenated(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
-        let Some(axis) = node.int("axis").and_then(|axis| Self::axis(axis, index.len())) else { return Ok(None) };
+        let Some(axis) = node.int("axis").and_then(|axis| Self::axis(axis, index.len())) else {
+            return Ok(None);
+        };
         let mut at = index[axis].clone();
         let mut inputs = node.inputs.iter().copied().flatten().peekable();
         while let Some(input) = inputs.next() {
@@ -102,19 +108,22 @@ impl Case<'_> {
         let Some(&[axis]) = self.constants(node, 2).as_deref() else { return Ok(None) };
         let batch = node.int("batch_dims").unwrap_or(0);
         let batch = if batch < 0 { batch + indices_rank as i64 } else { batch };
-        let (Some(axis), Ok(batch)) = (Self::axis(axis, rank), usize::try_from(batch)) else { return Ok(None) };
+        let (Some(axis), Ok(batch)) = (Self::axis(axis, rank), usize::try_from(batch)) else {
+            return Ok(None);
+        };
         if batch > axis || batch > indices_rank {
             return Ok(None);
         }
         let inner = axis + indices_rank - batch;
-        let (Some(outer), Some(middle), Some(rest)) = (index.get(..axis), index.get(axis..inner), index.get(inner..))
+        let (Some(outer), Some(middle), Some(rest)) =
+            (index.get(..axis), index.get(axis..inner), index.get(inner..))
         else {
             return Ok(None);
         };
         let at = self.integer(indices, &[&index[..batch], middle].concat())?;
         let dim = self.dim(data, axis)?;
         self.require(fits(dim.plus_constant(-1))?, "an axis may be empty")?;
-        let at = self.from_end(at, &dim)?;
+        let at = self.counted_from_end(at, &dim)?;
         if node.attributes.get("checks_indices") == Some(&Attribute::Text("true".to_string())) {
             self.in_range(&at, &dim)?;
         } else if !self.ask(at.clone())? || self.ask(fits(at.plus(-1, &dim))?)? {
@@ -128,11 +137,13 @@ impl Case<'_> {
         let (Some(data), Some(rows)) = (node.input(0), node.input(1)) else { return Ok(None) };
         let (Some(rank), Some(rows_rank)) = (self.rank(data), self.rank(rows)) else { return Ok(None) };
         let length = self.dim(rows, rows_rank.saturating_sub(1))?.as_constant();
-        let (Some(length), Some(0) | None) = (length.and_then(|length| usize::try_from(length).ok()), node.int("batch_dims"))
+        let (Some(length), Some(0) | None) =
+            (length.and_then(|length| usize::try_from(length).ok()), node.int("batch_dims"))
         else {
             return Ok(None);
         };
-        let (Some(row), Some(rest)) = (index.get(..rows_rank.saturating_sub(1)), index.get(rows_rank.saturating_sub(1)..))
+        let (Some(row), Some(rest)) =
+            (index.get(..rows_rank.saturating_sub(1)), index.get(rows_rank.saturating_sub(1)..))
         else {
             return Ok(None);
         };
@@ -140,7 +151,7 @@ impl Case<'_> {
         for axis in 0..length.min(rank) {
             let at = self.integer(rows, &[row, &[Poly::constant(axis as i128)]].concat())?;
             let dim = self.dim(data, axis)?;
-            let at = self.from_end(at, &dim)?;
+            let at = self.counted_from_end(at, &dim)?;
             self.in_range(&at, &dim)?;
             source.push(at);
         }

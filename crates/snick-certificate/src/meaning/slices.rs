@@ -3,8 +3,11 @@
 use super::Element;
 use crate::atoms::Function;
 use crate::case::{Case, Step, fits, stuck};
-use crate::graph::{Attribute, Node, Value};
+use crate::graph::{Attribute, Node, Size, Value};
 use crate::poly::Poly;
+
+/// Longest list of numbers, one for each axis, that is written out.
+const MAX_LENGTH: i64 = 64;
 
 /// A slice of an axis, in numpy's terms. Without a start or stop, it reaches to the end in its direction.
 pub(super) struct Range {
@@ -81,7 +84,8 @@ impl Case<'_> {
 
     /// snick's primitive: numbers that are not attributes are scalar inputs.
     fn primitive(&mut self, node: &Node) -> Step<Option<Vec<Entry>>> {
-        let (Some(rank), Some(axes)) = (node.input(0).and_then(|data| self.rank(data)), node.ints("axes")) else {
+        let (Some(rank), Some(axes)) = (node.input(0).and_then(|data| self.rank(data)), node.ints("axes"))
+        else {
             return Ok(None);
         };
         let mut entries: Vec<Entry> = (0..rank).map(|_| Entry::Whole).collect();
@@ -104,7 +108,9 @@ impl Case<'_> {
                 };
             }
             let [start, length, step] = numbers;
-            let Some(entry) = Self::axis(axis, rank).and_then(|axis| entries.get_mut(axis)) else { return Ok(None) };
+            let Some(entry) = Self::axis(axis, rank).and_then(|axis| entries.get_mut(axis)) else {
+                return Ok(None);
+            };
             *entry = Entry::Range(start, length, step);
         }
         Ok(Some(entries))
@@ -112,7 +118,8 @@ impl Case<'_> {
 
     /// Slice-8: starts, stops and steps, by axis.
     fn range_of_each(&mut self, node: &Node) -> Step<Option<Vec<Entry>>> {
-        let [Some(data), Some(starts), Some(stops), Some(steps)] = [0, 1, 2, 3].map(|port| node.input(port)) else {
+        let [Some(data), Some(starts), Some(stops), Some(steps)] = [0, 1, 2, 3].map(|port| node.input(port))
+        else {
             return Ok(None);
         };
         let axes = match node.input(4) {
@@ -136,10 +143,10 @@ impl Case<'_> {
         Ok(Some(entries))
     }
 
-    /// The number of elements of a tensor with one axis.
+    /// The number of elements of a short tensor with one axis.
     pub(super) fn static_length(&self, value: Value) -> Option<i64> {
         match self.graph.dims(value)? {
-            [crate::graph::Size::Int(length)] => Some(*length),
+            [Size::Int(length)] => Some(*length).filter(|length| (0..=MAX_LENGTH).contains(length)),
             _ => None,
         }
     }
@@ -149,7 +156,9 @@ impl Case<'_> {
         let [Some(data), Some(begins), Some(ends)] = [0, 1, 2].map(|port| node.input(port)) else {
             return Ok(None);
         };
-        let (Some(rank), Some(entries)) = (self.rank(data), self.static_length(begins)) else { return Ok(None) };
+        let (Some(rank), Some(entries)) = (self.rank(data), self.static_length(begins)) else {
+            return Ok(None);
+        };
         let is_set = |mask: &str, entry: i64| {
             let bit = usize::try_from(entry).ok().and_then(|entry| node.ints(mask)?.get(entry));
             bit.is_some_and(|bit| *bit != 0)
@@ -174,7 +183,7 @@ impl Case<'_> {
             axis += 1;
             if is_set("shrink_axis_mask", entry) {
                 let begin = self.integer(begins, &at)?;
-                plan.push(Entry::Single(self.from_end(begin, &dim)?));
+                plan.push(Entry::Single(self.counted_from_end(begin, &dim)?));
                 continue;
             }
             let bound = |case: &mut Self, value, mask| match is_set(mask, entry) {
@@ -197,7 +206,7 @@ impl Case<'_> {
     }
 
     /// Counts a negative index from the end.
-    pub(super) fn from_end(&mut self, index: Poly, dim: &Poly) -> Step<Poly> {
+    pub(super) fn counted_from_end(&mut self, index: Poly, dim: &Poly) -> Step<Poly> {
         Ok(if self.ask(index.clone())? { index } else { fits(index.plus(1, dim))? })
     }
 
@@ -211,7 +220,8 @@ impl Case<'_> {
         if let Some(clamped) = self.without_cases(|case| case.clamped_by_cases(range, dim, ascends))? {
             return Ok(clamped);
         }
-        let arguments = vec![range.start.clone(), range.stop.clone(), Some(range.step.clone()), Some(dim.clone())];
+        let arguments =
+            vec![range.start.clone(), range.stop.clone(), Some(range.step.clone()), Some(dim.clone())];
         let start = self.function(Function::Start, arguments.clone())?;
         let length = self.function(Function::Length, arguments)?;
         // All elements are on the axis.
@@ -233,7 +243,7 @@ impl Case<'_> {
         let mut bound = |bound: &Option<Poly>, open: &Poly, low: &Poly| match bound {
             None => Ok(open.clone()),
             Some(bound) => {
-                let bound = self.from_end(bound.clone(), dim)?;
+                let bound = self.counted_from_end(bound.clone(), dim)?;
                 let bound = self.max(bound, low.clone())?;
                 self.min(bound, high.clone())
             }
@@ -279,7 +289,7 @@ impl Case<'_> {
 
     /// Crop, whose window starts at offsets.
     pub(super) fn crop(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
-        let offsets = node.ints("offset").or_else(|| node.ints("crop_begin"));
+        let offsets = node.ints("crop_begin").or_else(|| node.ints("offset"));
         let (Some(data), Some(axes), Some(offsets)) = (node.input(0), node.ints("axis"), offsets) else {
             return Ok(None);
         };
@@ -287,20 +297,25 @@ impl Case<'_> {
         for (&axis, &offset) in axes.iter().zip(offsets) {
             let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
             index[axis] = fits(index[axis].plus_constant(i128::from(offset)))?;
+            let dim = self.dim(data, axis)?;
+            self.in_range(&index[axis], &dim)?;
         }
         Ok(Some((data, index)))
     }
 
     pub(super) fn reversed(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
         let (Some(data), Some(axes)) = (node.input(0), self.constants(node, 1)) else { return Ok(None) };
-        let axes: Vec<usize> = match node.text("mode") {
-            Some("mask") => (0..axes.len()).filter(|&axis| axes[axis] != 0).collect(),
-            _ => axes.into_iter().filter_map(|axis| Self::axis(axis, index.len())).collect(),
-        };
+        let is_mask = node.text("mode") == Some("mask");
         let mut index = index.to_vec();
-        for axis in axes {
-            let last = fits(self.dim(data, axis)?.plus_constant(-1))?;
-            index[axis] = fits(last.plus(-1, &index[axis]))?;
+        for (axis, at) in index.iter_mut().enumerate() {
+            let is_reversed = match is_mask {
+                true => axes.get(axis).is_some_and(|bit| *bit != 0),
+                false => axes.contains(&(axis as i64)),
+            };
+            if is_reversed {
+                let last = fits(self.dim(data, axis)?.plus_constant(-1))?;
+                *at = fits(last.plus(-1, at))?;
+            }
         }
         Ok(Some((data, index)))
     }

@@ -66,8 +66,9 @@ fn search_within(task: &Task, questions: &mut usize) -> Found {
         }
         proved
     };
+    let first_graph = problem.nodes_before();
     for &(before, after) in &task.candidates {
-        if tried.insert((before, after)) {
+        if first_graph.contains(&before.node) && tried.insert((before, after)) {
             // A candidate that is not proved may not be needed.
             _ = prove(before, after);
         }

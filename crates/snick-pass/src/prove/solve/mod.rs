@@ -167,7 +167,7 @@ impl<'a> Problem<'a> {
             }
             match dictionary.solve(budget)? {
                 Solution::Point(values) => point = values,
-                Solution::Contradiction(multipliers) => return Some(self.combination(&used, &multipliers)),
+                Solution::Contradiction(multipliers) => return self.combination(&used, &multipliers),
             }
         }
     }
@@ -226,13 +226,13 @@ impl<'a> Problem<'a> {
         });
     }
 
-    fn combination(&self, used: &[usize], multipliers: &[(usize, i128)]) -> Combination {
+    fn combination(&self, used: &[usize], multipliers: &[(usize, i128)]) -> Option<Combination> {
         let term = |&(number, multiplier): &(usize, i128)| {
-            (multiplier, self.inequalities[used[number]].factors.clone())
+            Some((i64::try_from(multiplier).ok()?, self.inequalities[used[number]].factors.clone()))
         };
-        let mut sum: Vec<_> = multipliers.iter().map(term).collect();
+        let mut sum: Vec<_> = multipliers.iter().map(term).collect::<Option<_>>()?;
         sum.sort_unstable_by(|(_, a), (_, b)| a.cmp(b));
-        Combination(sum)
+        Some(Combination(sum))
     }
 }
 
