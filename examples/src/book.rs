@@ -8,6 +8,7 @@ pages! {
     readme "../../README.md"
     adding_an_op "../../docs/src/adding-an-op.md"
     architecture "../../docs/src/architecture.md"
+    certificates "../../docs/src/certificates.md"
     command_line "../../docs/src/command-line.md"
     comparison "../../docs/src/comparison.md"
     editing "../../docs/src/editing.md"

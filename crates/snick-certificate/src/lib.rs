@@ -1,4 +1,40 @@
 //! Certificates that two graphs compute the same for all sizes, and their checker.
+//!
+//! A [`Problem`] is a graph with pairs of values that are claimed to be equal, and a [`Proof`] establishes some of these
+//! claims. [`Proof::check`] checks it without searching: a proof consists of the answers to the questions that the
+//! checker asks, and the checker verifies each answer. A [`Guide`] that searches for answers finds proofs with
+//! [`Equalities::prove`].
+//!
+//! ```
+//! use snick_certificate::{Attribute, Graph, Lemma, Node, Output, Problem, Proof, Size, Value};
+//!
+//! // The first two elements of x, and the first two of its first three elements.
+//! let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), constant: None };
+//! let x = Node { op: "Parameter".into(), outputs: vec![output(Size::Int(5))], is_unique: true, ..Node::default() };
+//! let slice = |input, length| Node {
+//!     op: "slice".into(),
+//!     attributes: [("axes", 0), ("start", 0), ("len", length), ("step", 1)]
+//!         .map(|(name, int)| (name.to_string(), Attribute::Ints(vec![int])))
+//!         .into(),
+//!     inputs: vec![Some(Value { node: input, port: 0 })],
+//!     outputs: vec![output(Size::Int(length))],
+//!     ..Node::default()
+//! };
+//! let graph = Graph { nodes: vec![x, slice(0, 2), slice(0, 3), slice(2, 2)] };
+//! let [before, after] = [1, 3].map(|node| Value { node, port: 0 });
+//! let problem = Problem { graph, claims: vec![(before, after)], ..Problem::default() };
+//!
+//! let wrong = Proof { claims: vec![0], ..Proof::default() };
+//! assert!(wrong.check(&problem).is_err());
+//! # use snick_certificate::{Answer, Combination};
+//! let answers = vec![/* ... */
+//! #    Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![2])])),
+//! #    Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![2])])),
+//! #    Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![2])])),
+//! ];
+//! let proof = Proof { lemmas: vec![Lemma { before, after, answers }], ..wrong };
+//! assert_eq!(proof.check(&problem), Ok(()));
+//! ```
 
 mod answer;
 mod atoms;

@@ -82,5 +82,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => {}
         }
     }
+    let mut model = snick::load(root.join("docs/examples/crop.snick"))?;
+    model.infer().into_result()?;
+    let certificate = model.certify(&snick::CertifyOptions::new())?.to_json();
+    seed(&folder, Target::Certificate, "crop", &[certificate.as_bytes()])?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use snick_ir::{Format, Limits, Watch};
 use snick_read::Reader;
 use snick_tensor::Storage;
 
+use crate::certificate::check_certificate;
 use crate::memory::peak_of;
 use crate::oracle::{Finding, check_graph, check_rereading};
 
@@ -35,12 +36,21 @@ pub enum Target {
     Text,
     /// Graphs in text form that [`crate::mutate::graph`] mutates. Checks everything that is done with graphs.
     Graphs,
+    /// Certificates as JSON, and proofs as bytes.
+    Certificate,
 }
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 6] =
-        [Self::OpenVino, Self::Onnx, Self::NGraph, Self::DirectMl, Self::Text, Self::Graphs];
+    pub const ALL: [Self; 7] = [
+        Self::OpenVino,
+        Self::Onnx,
+        Self::NGraph,
+        Self::DirectMl,
+        Self::Text,
+        Self::Graphs,
+        Self::Certificate,
+    ];
 
     /// The name of the target's file and folder.
     pub fn name(self) -> &'static str {
@@ -51,30 +61,33 @@ impl Target {
             Self::DirectMl => "directml",
             Self::Text => "text",
             Self::Graphs => "graphs",
+            Self::Certificate => "certificate",
         }
     }
 
-    fn format(self) -> Format {
-        match self {
+    /// The format of the model that an input is.
+    fn format(self) -> Option<Format> {
+        Some(match self {
             Self::OpenVino => Format::OpenVino,
             Self::Onnx => Format::Onnx,
             Self::NGraph => Format::NGraph,
             Self::DirectMl => Format::DirectMl,
             Self::Text | Self::Graphs => Format::Text,
-        }
+            Self::Certificate => return None,
+        })
     }
 
     /// Splits an input into the model and its weights.
     fn parts(self, bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
         let end = match self {
             Self::OpenVino | Self::Text | Self::Graphs => bytes.iter().position(|&byte| byte == 0),
-            Self::Onnx | Self::NGraph | Self::DirectMl => None,
+            Self::Onnx | Self::NGraph | Self::DirectMl | Self::Certificate => None,
         };
         end.map_or((bytes, None), |end| (&bytes[..end], Some(&bytes[end + 1..])))
     }
 }
 
-/// Checks all properties of an input. Returns whether it is a model.
+/// Checks all properties of an input. Returns whether it is a model or a certificate.
 ///
 /// # Errors
 /// The property that does not hold.
@@ -106,11 +119,12 @@ fn check_within(target: Target, bytes: &[u8], is_written: bool) -> Result<bool, 
 }
 
 fn check_unbounded(target: Target, bytes: &[u8], is_written: bool) -> Result<bool, Finding> {
+    let Some(format) = target.format() else { return check_certificate(bytes) };
     let (model, weights) = target.parts(bytes);
     let reader = Reader::new().watch(Watch::new().limits(limits()));
     let shared = |bytes: &[u8]| Storage::heap(bytes.to_vec());
     let (model, weights) = (shared(model), weights.map(shared));
-    let Ok(read) = reader.bytes(target.format(), &model, weights, "input") else { return Ok(false) };
+    let Ok(read) = reader.bytes(format, &model, weights, "input") else { return Ok(false) };
     match target {
         Target::Graphs => check_graph(&read.graph, read.errors.is_empty())?,
         _ => check_rereading(&read.graph, read.errors.is_empty(), is_written)?,

@@ -6,6 +6,7 @@
 pub mod memory;
 pub mod mutate;
 
+mod certificate;
 mod input;
 mod oracle;
 
