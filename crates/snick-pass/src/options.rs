@@ -23,6 +23,7 @@ use crate::prove::Prover;
 #[non_exhaustive]
 pub struct RewriteOptions {
     check: bool,
+    executes_proved: bool,
     seed: u64,
     stop_after: Option<usize>,
     timed: bool,
@@ -36,9 +37,10 @@ pub(crate) type OnApplied = dyn Fn(&Applied) -> ControlFlow<()> + Send + Sync;
 
 impl fmt::Debug for RewriteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { check, seed, stop_after, timed, watch, rules, on_applied } = self;
+        let Self { check, executes_proved, seed, stop_after, timed, watch, rules, on_applied } = self;
         f.debug_struct("RewriteOptions")
             .field("check", check)
+            .field("executes_proved", executes_proved)
             .field("seed", seed)
             .field("stop_after", stop_after)
             .field("timed", timed)
@@ -60,6 +62,26 @@ impl RewriteOptions {
     #[must_use]
     pub fn check(self, check: bool) -> Self {
         Self { check, ..self }
+    }
+
+    /// Also executes replacements that are proved, so that a check does not rely on proofs. The default is
+    /// `false`.
+    ///
+    /// ```
+    /// use snick::RewriteOptions;
+    ///
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}\n  \
+    /// #             %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}\n  %y = Result-1(%b)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer();
+    /// let report = model.canonicalise_with(&RewriteOptions::new().check(true).execute_proved(true));
+    /// assert!(report.is_ok() && report.checked == report.applied.len());
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    #[must_use]
+    pub fn execute_proved(self, executes_proved: bool) -> Self {
+        Self { executes_proved, ..self }
     }
 
     /// Sets the seed for random sizes and elements. The default is 0.
@@ -166,14 +188,15 @@ impl RewriteOptions {
 
     pub(crate) fn checker(&self) -> Option<Checker> {
         #[cfg(feature = "certify")]
-        return self.check.then(|| Checker::with_prover(self.seed, Prover::default()));
+        return self.check.then(|| self.checker_with(Prover::default()));
         #[cfg(not(feature = "certify"))]
         self.check.then(|| Checker::new(self.seed))
     }
 
+    /// A checker with this prover.
     #[cfg(feature = "certify")]
-    pub(crate) fn random_seed(&self) -> u64 {
-        self.seed
+    pub(crate) fn checker_with(&self, prover: Prover) -> Checker {
+        Checker::with_prover(self.seed, prover, self.executes_proved)
     }
 
     pub(crate) fn is_timed(&self) -> bool {

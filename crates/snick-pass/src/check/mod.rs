@@ -30,9 +30,9 @@ use self::evaluate::Evaluation;
 use self::region::{Reach, Region};
 use self::sample::Samples;
 pub(crate) use self::whole::Difference;
+use self::whole::Joint;
 #[cfg(feature = "certify")]
 pub(crate) use self::whole::is_same_end;
-use self::whole::Joint;
 #[cfg(feature = "certify")]
 use crate::prove::{Pending, Prover, RewriteStatus};
 
@@ -57,6 +57,9 @@ pub struct Checker {
     elements: usize,
     #[cfg(feature = "certify")]
     prover: Option<Prover>,
+    /// Whether proved rewrites are executed as well.
+    #[cfg(feature = "certify")]
+    executes_proved: bool,
 }
 
 /// The minimum number of samples on which the layers of a region with [`Reach::Wide`] must run, so that the
@@ -83,13 +86,15 @@ impl Checker {
             elements: 0,
             #[cfg(feature = "certify")]
             prover: None,
+            #[cfg(feature = "certify")]
+            executes_proved: false,
         }
     }
 
-    /// A checker that executes only what this prover does not prove.
+    /// A checker that executes what this prover does not prove, and also what it proves if `executes_proved`.
     #[cfg(feature = "certify")]
-    pub(crate) fn with_prover(seed: u64, prover: Prover) -> Self {
-        Self { prover: Some(prover), ..Self::new(seed) }
+    pub(crate) fn with_prover(seed: u64, prover: Prover, executes_proved: bool) -> Self {
+        Self { prover: Some(prover), executes_proved, ..Self::new(seed) }
     }
 
     #[cfg(feature = "certify")]
@@ -224,8 +229,11 @@ impl Checker {
         let Some(prover) = &mut self.prover else { return execute(self) };
         match prove(prover) {
             Ok(()) => {
-                self.checked += rewrites;
                 self.proved += rewrites;
+                if self.executes_proved {
+                    return execute(self);
+                }
+                self.checked += rewrites;
                 Ok(())
             }
             Err(pending) => {

@@ -1,8 +1,8 @@
 //! Samples of sizes and elements, for checking a replacement.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use snick_ir::{Fact, Graph, Known, OpTraits, Value};
+use snick_ir::{AttrValue, Fact, Graph, Known, OpTraits, Value};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor};
 
@@ -42,8 +42,17 @@ const MORE: usize = 56;
 const SPREAD: u64 = 40;
 
 /// If the maximum of a size exceeds its minimum by at least [`SPREAD`] and at most this number, the maximum
-/// is tried with all other sizes at their minimum.
+/// is tried with all other sizes at their minimum. Critical sizes are at most this much larger, too.
 const FURTHEST: u64 = 4096;
+
+/// At most this many expressions and constants of the layers are compared for critical sizes, and at most this
+/// many critical sizes are tried for each symbol.
+const MAX_EXPRESSIONS: usize = 24;
+const MAX_CONSTANTS: usize = 24;
+const MAX_CRITICAL: usize = 16;
+
+/// The number of samples of each critical size, so that the elements of at least one of them differ.
+const SAMPLES_OF_CRITICAL: usize = 3;
 
 /// Constants with more elements are regarded as weights. Smaller constants may be thresholds.
 const MAX_THRESHOLDS: usize = 64;
@@ -111,12 +120,14 @@ impl<'a> Samples<'a> {
             let fact = graph.fact(*leaf);
             fact.is_some_and(|fact| !matches!(fact.known, Some(Known::Tensor(_))))
         };
+        let is_exact = claim.tolerance.is_none();
+        // Results that are rounded differ by chance the more often, the more samples there are.
+        let critical = if is_exact { critical_sizes(graph, region, &intervals) } else { BTreeMap::new() };
         let sizes = match region.leaves.iter().any(is_drawn) {
-            true => sizes(&intervals, samples, &mut random).into_iter(),
+            true => sizes(&intervals, &critical, samples, &mut random).into_iter(),
             // If all leaves are constants, all samples would be equal.
             false => vec![HashMap::new()].into_iter(),
         };
-        let is_exact = claim.tolerance.is_none();
         Self { graph, region, sizes, random, has_known_dims, is_whole, is_exact, thresholds, made: 0 }
     }
 
@@ -215,10 +226,75 @@ impl Iterator for Samples<'_> {
     }
 }
 
+/// The largest sizes of each symbol, and the sizes for which a dim, or an element that is known as an expression,
+/// equals a constant of the layers, and one beside them. A fault in a comparison or a bound shows there, and
+/// possibly nowhere else.
+fn critical_sizes(
+    graph: &Graph,
+    region: &Region,
+    intervals: &BTreeMap<SymbolId, Interval>,
+) -> BTreeMap<SymbolId, BTreeSet<i64>> {
+    let (mut expressions, mut constants) = (Vec::new(), BTreeSet::new());
+    let outs = region
+        .nodes
+        .iter()
+        .flat_map(|&id| (0..).zip(graph.node(id).outs()).map(move |(port, _)| Value { node: id, port }));
+    for value in region.leaves.iter().copied().chain(outs) {
+        let Some(fact) = graph.fact(value) else { continue };
+        let elements = match &fact.known {
+            Some(Known::Elements(elements)) => &elements[..],
+            Some(Known::Tensor(tensor)) if tensor.len() <= MAX_THRESHOLDS => {
+                constants.extend(tensor.to_i64_vec().unwrap_or_default());
+                &[]
+            }
+            _ => &[],
+        };
+        for expression in fact.shape.dims().unwrap_or_default().iter().chain(elements) {
+            match expression.as_const() {
+                Some(constant) => _ = constants.insert(constant),
+                None if expressions.contains(expression) => {}
+                None => expressions.push(expression.clone()),
+            }
+        }
+    }
+    for &id in &region.nodes {
+        for (_, attribute) in graph.node(id).op().attrs().iter() {
+            match attribute {
+                AttrValue::Int(number) => _ = constants.insert(*number),
+                AttrValue::Ints(numbers) => constants.extend(numbers.iter().copied()),
+                _ => {}
+            }
+        }
+    }
+    let mut critical = BTreeMap::new();
+    for (&symbol, interval) in intervals {
+        let sizes: &mut BTreeSet<i64> = critical.entry(symbol).or_default();
+        sizes.extend([interval.hi().saturating_sub(1), interval.hi()]);
+        let own = SymExpr::from(symbol);
+        let others =
+            expressions.iter().filter(|expression| expression.symbols() == [symbol] && **expression != own);
+        for expression in [&own].into_iter().chain(others).take(MAX_EXPRESSIONS) {
+            for &constant in constants.iter().filter(|constant| **constant > SMALL).take(MAX_CONSTANTS) {
+                let Ok(at) = graph.symbols().solve_interval(expression, constant, own.clone()) else {
+                    continue;
+                };
+                for size in [at.lo(), at.hi()] {
+                    sizes.extend(
+                        (size.saturating_sub(1)..=size.saturating_add(1))
+                            .filter(|size| interval.contains(*size)),
+                    );
+                }
+            }
+        }
+    }
+    critical
+}
+
 /// Values for the symbols. First come all combinations of small values, or random combinations if there are
-/// too many; then the bounds, and random values in between.
+/// too many; then the bounds, the critical sizes, and random values in between.
 fn sizes(
     intervals: &BTreeMap<SymbolId, Interval>,
+    critical: &BTreeMap<SymbolId, BTreeSet<i64>>,
     fixed: usize,
     random: &mut SplitMix,
 ) -> Vec<HashMap<SymbolId, i64>> {
@@ -263,12 +339,19 @@ fn sizes(
     }
     let smallest: HashMap<SymbolId, i64> =
         intervals.iter().map(|(&symbol, interval)| (symbol, small(interval).0)).collect();
+    let mut add = |symbol: SymbolId, size: i64, count: usize| {
+        let mut sizes = smallest.clone();
+        sizes.insert(symbol, size);
+        all.extend(std::iter::repeat_n(sizes, count));
+    };
     for (&symbol, interval) in intervals {
-        if (SPREAD..=FURTHEST).contains(&interval.hi().abs_diff(smallest[&symbol])) {
-            let mut sizes = smallest.clone();
-            sizes.insert(symbol, interval.hi());
-            all.push(sizes);
+        let (from, to) = small(interval);
+        if (SPREAD..=FURTHEST).contains(&interval.hi().abs_diff(from)) {
+            add(symbol, interval.hi(), 1);
         }
+        let critical = critical.get(&symbol).into_iter().flatten().copied();
+        let further = critical.filter(|&size| size > to && size.abs_diff(from) <= FURTHEST);
+        further.take(MAX_CRITICAL).for_each(|size| add(symbol, size, SAMPLES_OF_CRITICAL));
     }
     for k in 0..RANDOM + MORE {
         all.push(

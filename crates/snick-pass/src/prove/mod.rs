@@ -25,7 +25,7 @@ use crate::{Checker, RewriteOptions};
 /// of the proofs.
 pub fn certify_rewrites(graph: &mut Graph, options: &RewriteOptions, has_smt: bool) -> CertifiedRewrites {
     let models = vec![digest_of(graph)];
-    let checker = Checker::with_prover(options.random_seed(), Prover::new(has_smt));
+    let checker = options.checker_with(Prover::new(has_smt));
     let (report, checker) = canonicalise_with(graph, options, Some(checker));
     let prover = checker.and_then(Checker::into_prover).unwrap_or_default();
     let certificate = snick_certificate::Certificate { models, steps: prover.steps };
@@ -80,7 +80,7 @@ pub fn check_rewrites(certificate: &Certificate, graph: &Graph) -> Result<(), Ce
         return Err(CertificateError::OtherModel);
     }
     let options = RewriteOptions::new();
-    let checker = Checker::with_prover(0, Prover::of_steps(certificate.steps.clone()));
+    let checker = Checker::with_prover(0, Prover::of_steps(certificate.steps.clone()), false);
     let (_, checker) = canonicalise_with(&mut graph.clone(), &options, Some(checker));
     let failed = checker.and_then(Checker::into_prover).and_then(Prover::failed);
     failed.map_or(Ok(()), |step| Err(CertificateError::Unproved(step)))
@@ -122,3 +122,6 @@ fn labels_of(graph: &Graph) -> Vec<Label> {
 fn digest_of(graph: &Graph) -> String {
     format!("{:032x}", digest(print(graph, PrintOptions::new()).as_bytes()))
 }
+
+#[cfg(test)]
+mod tests_of_rules;
