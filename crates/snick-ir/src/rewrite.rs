@@ -59,7 +59,7 @@ pub use self::driver::{AppliedHook, Check, DriverOptions, NodeFilter, Proposal, 
 use self::liveness::Liveness;
 pub use self::rule::{Rule, Tolerance};
 pub use self::substitution::Substitution;
-pub use self::trace::{now, Applied, CheckFailure, MissedRewrite, RuleWork, Trace};
+pub use self::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace, now};
 
 /// The result of a rule.
 ///

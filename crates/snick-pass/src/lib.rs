@@ -38,6 +38,8 @@
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 
+#[cfg(feature = "certify")]
+mod certify;
 mod check;
 mod context;
 mod cost;
@@ -48,15 +50,17 @@ mod pass;
 mod pipeline;
 mod primitives;
 #[cfg(feature = "certify")]
-#[allow(dead_code)]
 mod prove;
 mod report;
 mod rules;
 mod selection;
+mod signature;
 pub mod states;
 #[cfg(test)]
 mod testing;
 
+#[cfg(feature = "certify")]
+pub use certify::{certify_equal, certify_rewrites, check_equal, check_rewrites};
 pub use check::Checker;
 pub use context::{PassContext, PassFailure, PassOutcome};
 pub use cost::Cost;
@@ -68,7 +72,7 @@ pub use primitives::{absent_primitive, primitives_by_layer};
 #[cfg(feature = "certify")]
 pub use prove::{
     Certificate, CertificateError, CertifiedRewrite, CertifiedRewrites, OutputProof, OutputProofs,
-    RewriteStatus, SmtObligation, certify_equal, certify_rewrites, check_equal, check_rewrites,
+    RewriteStatus, SmtObligation,
 };
 pub use report::Report;
 pub use snick_ir::rewrite::Rule;

@@ -5,10 +5,11 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 18] = [
     "snick-shape",
     "snick-tensor",
     "snick-text",
+    "snick-certificate",
     "snick-ir",
     "snick-onnx",
     "snick-directml",

@@ -32,8 +32,6 @@ use self::sample::Samples;
 pub(crate) use self::whole::Difference;
 use self::whole::Joint;
 #[cfg(feature = "certify")]
-pub(crate) use self::whole::is_same_end;
-#[cfg(feature = "certify")]
 use crate::prove::{Pending, Prover, RewriteStatus};
 
 /// Limit on the number of elements that all checks together compute, so that the time for checks does not

@@ -154,7 +154,7 @@ pub struct SmtObligation {
 
 /// A certificate that can be saved and checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Certificate(pub(super) snick_certificate::Certificate);
+pub struct Certificate(pub(crate) snick_certificate::Certificate);
 
 /// Why a certificate does not prove what it says about some graphs.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]

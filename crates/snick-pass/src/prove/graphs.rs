@@ -7,7 +7,7 @@ use snick_ir::{Graph, NodeId, Op, Value};
 
 use super::export::{Exported, Exporter};
 use super::search::Task;
-use crate::check::is_same_end;
+use crate::signature::is_same_end;
 
 /// Largest nesting depth of bodies.
 const MAX_DEPTH: usize = 8;
@@ -28,7 +28,7 @@ enum Matching {
 ///
 /// # Errors
 /// Why the graphs cannot be compared.
-pub(super) fn task(a: &Graph, b: &Graph) -> Result<Task, String> {
+pub(crate) fn task(a: &Graph, b: &Graph) -> Result<Task, String> {
     build(a, b, Matching::Models, 0)
 }
 

@@ -15,9 +15,9 @@ use super::{graphs, rewrite};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prover {
     /// What was established about each rewrite, in order.
-    pub(super) rewrites: Vec<CertifiedRewrite>,
-    pub(super) steps: Vec<CertificateStep>,
-    pub(super) obligations: Option<Vec<SmtObligation>>,
+    pub(crate) rewrites: Vec<CertifiedRewrite>,
+    pub(crate) steps: Vec<CertificateStep>,
+    pub(crate) obligations: Option<Vec<SmtObligation>>,
     /// Proofs to check instead of searching.
     recorded: Option<Recorded>,
 }
@@ -38,22 +38,17 @@ pub(crate) struct Pending {
 
 impl Prover {
     /// A prover that searches for proofs. `has_smt` asks for the obligations of the proofs.
-    pub(super) fn new(has_smt: bool) -> Self {
+    pub(crate) fn new(has_smt: bool) -> Self {
         Self { obligations: has_smt.then(Vec::new), ..Self::default() }
     }
 
     /// A prover that checks these steps.
-    pub(super) fn of_steps(steps: Vec<CertificateStep>) -> Self {
+    pub(crate) fn of_steps(steps: Vec<CertificateStep>) -> Self {
         Self { recorded: Some(Recorded { steps: steps.into_iter(), failed: None }), ..Self::default() }
     }
 
-    /// Whether recorded proofs are checked.
-    pub(crate) fn is_checking(&self) -> bool {
-        self.recorded.is_some()
-    }
-
     /// The first recorded step that fails, or that is left over.
-    pub(super) fn failed(self) -> Option<String> {
+    pub(crate) fn failed(self) -> Option<String> {
         let mut recorded = self.recorded?;
         let extra = recorded.steps.next().map(|step| format!("{} is not applied", title(&step.labels)));
         recorded.failed.or(extra)
@@ -172,7 +167,7 @@ fn title(labels: &[Label]) -> String {
 }
 
 /// The contradictions that a proof consists of, for solvers.
-pub(super) fn obligation(labels: &[Label], leaves: &[Vec<snick_certificate::Poly>]) -> SmtObligation {
+pub(crate) fn obligation(labels: &[Label], leaves: &[Vec<snick_certificate::Poly>]) -> SmtObligation {
     let name = labels.first().map_or_else(String::new, |label| format!("{}-{}", label.name, label.layer));
     let text = smt(&title(labels), &[], leaves);
     SmtObligation { name, text }

@@ -13,24 +13,24 @@ const MAX_ALL_QUESTIONS: usize = 100_000;
 /// A problem, and pairs of values whose equality may help to prove the claims, in topological order of the second
 /// values.
 #[derive(Default)]
-pub(super) struct Task {
-    pub(super) problem: Problem,
+pub(crate) struct Task {
+    pub(crate) problem: Problem,
     pub(super) candidates: Vec<(Value, Value)>,
     /// The tasks of the pairs of bodies.
     pub(super) bodies: Vec<Task>,
 }
 
 /// What a search found.
-pub(super) struct Found {
-    pub(super) proof: Proof,
+pub(crate) struct Found {
+    pub(crate) proof: Proof,
     /// Why each claim was not proved; `None` if it was.
-    pub(super) reasons: Vec<Option<String>>,
+    pub(crate) reasons: Vec<Option<String>>,
     /// The contradictions that were found: lists of polynomials that are not all at least 0.
-    pub(super) leaves: Vec<Vec<Poly>>,
+    pub(crate) leaves: Vec<Vec<Poly>>,
 }
 
 /// Searches for a proof of the claims.
-pub(super) fn search(task: &Task) -> Found {
+pub(crate) fn search(task: &Task) -> Found {
     let mut questions = MAX_ALL_QUESTIONS;
     search_within(task, &mut questions)
 }

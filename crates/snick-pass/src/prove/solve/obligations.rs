@@ -62,6 +62,16 @@ pub(crate) fn linear() -> Vec<Obligation> {
         let hypotheses = hypotheses.iter().copied().cloned().collect();
         obligations.push(Obligation { title, names: names.clone(), hypotheses, goal });
     };
+    slices(&mut add);
+    slices_of_concats(&mut add);
+    slices_of_slices(&mut add);
+    obligations
+}
+
+/// Adds an obligation.
+type Add<'a> = dyn FnMut(String, &Vec<String>, &[&Condition], Condition) + 'a;
+
+fn slices(add: &mut Add) {
     let (names, [size, k, begin, end]) = atoms(["W", "k", "begin", "end"]);
     let constant = |value: Option<i128>| value.map(Term::from);
     let title = |begin: Option<i128>, end: Option<i128>, step: i128| {
@@ -119,7 +129,9 @@ pub(crate) fn linear() -> Vec<Obligation> {
     add("length of x[::-1][1::2]".into(), &names, &[&is_size], goal);
     let goal = (first - (second + &k * 2)).equals(&size - 2 - &k * 2);
     add("elements of x[::-1][1::2]".into(), &names, &[&is_size, &is_within], goal);
+}
 
+fn slices_of_concats(add: &mut Add) {
     let (names, [a, b, start, len, k]) = atoms(["A", "B", "start", "len", "k"]);
     for step in [1_i128, 2, -1, -3] {
         // How many elements come from the part in which the slice starts.
@@ -145,7 +157,9 @@ pub(crate) fn linear() -> Vec<Obligation> {
         let goal = k.below(&first).implies(in_first).and(k.at_least(&first).implies(in_second));
         add(format!("slice of concat by {step}"), &names, &hypotheses.each_ref(), goal);
     }
+}
 
+fn slices_of_slices(add: &mut Add) {
     let (names, [d, s1, l1, s2, l2, k]) = atoms(["d", "s1", "l1", "s2", "l2", "k"]);
     for (p1, p2) in [(2, 3), (-2, 1), (3, -2), (-1, -1)] {
         let within = |start: &Term, len: &Term, step: i128, size: &Term| {
@@ -167,7 +181,6 @@ pub(crate) fn linear() -> Vec<Obligation> {
             at.at_least(0).and(at.below(&d)),
         );
     }
-    obligations
 }
 
 /// Statements with products of sizes and steps.
@@ -177,9 +190,21 @@ pub(crate) fn nonlinear() -> Vec<Obligation> {
         let (title, hypotheses) = (title.to_owned(), hypotheses.to_vec());
         obligations.push(Obligation { title, names: names.clone(), hypotheses, goal });
     };
+    slices_of_reshapes(&mut add);
+    symbolic_steps(&mut add);
+    obligations
+}
+
+/// Adds an obligation.
+type AddOwned<'a> = dyn FnMut(&str, &Vec<String>, &[Condition], Condition) + 'a;
+
+fn within(index: &Term, len: &Term) -> Condition {
+    index.at_least(0).and(index.below(len))
+}
+
+fn slices_of_reshapes(add: &mut AddOwned) {
     let (names, [n, rows, columns, start, len, batch, i, c]) =
         atoms(["N", "R", "C", "start", "len", "n", "i", "c"]);
-    let within = |index: &Term, len: &Term| index.at_least(0).and(index.below(len));
     for (title, rows, columns) in [("R C", rows, columns), ("3 4", 3.into(), 4.into())] {
         let hypotheses = [
             n.at_least(1),
@@ -219,7 +244,9 @@ pub(crate) fn nonlinear() -> Vec<Obligation> {
         let goal = within(&quotient, &len).and(within(&remainder, &columns));
         add(&format!("rows of {title}: indices"), &names, &hypotheses, goal);
     }
+}
 
+fn symbolic_steps(add: &mut AddOwned) {
     let (names, [size, k, begin, end, step]) = atoms(["W", "k", "begin", "end", "step"]);
     for is_forward in [true, false] {
         let sign = if is_forward { step.at_least(1) } else { step.at_most(-1) };
@@ -256,5 +283,4 @@ pub(crate) fn nonlinear() -> Vec<Obligation> {
         let title = format!("slice of slice in bounds, signs {} and {}", signs.0, signs.1);
         add(&title, &names, &hypotheses, within(&element, &d));
     }
-    obligations
 }

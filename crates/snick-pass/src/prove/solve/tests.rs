@@ -1,3 +1,5 @@
+//! Tests of the search for contradictions.
+
 use snick_certificate::{Combination, Poly};
 use snick_tensor::SplitMix;
 

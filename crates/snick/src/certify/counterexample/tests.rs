@@ -1,3 +1,5 @@
+//! Tests of counterexamples.
+
 use snick_ir::{Limits, Watch};
 
 use super::{Counterexample, counterexamples};
