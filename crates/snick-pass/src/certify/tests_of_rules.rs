@@ -7,9 +7,8 @@ use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::rewrite::{self, DriverOptions, Patch, RewriteResult, Rule, Trace};
 use snick_ir::{Graph, Op, OpError, Value, infer, text};
 
-use super::answer::{CertifiedRewrite, RewriteStatus};
-use super::prover::Prover;
 use crate::Checker;
+use crate::prove::{CertifiedRewrite, Prover, RewriteStatus};
 
 /// A rule that replaces the layer `r`.
 struct Planted {
