@@ -6,7 +6,9 @@
 //! [`Equalities::prove`].
 //!
 //! ```
-//! use snick_certificate::{Attribute, Graph, Lemma, Node, Output, Problem, Proof, Size, Value};
+//! use snick_certificate::{
+//!     Answer, Attribute, Combination, Graph, Lemma, Node, Output, Problem, Proof, Size, Value,
+//! };
 //!
 //! // The first two elements of x, and the first two of its first three elements.
 //! let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), constant: None };
@@ -26,12 +28,9 @@
 //!
 //! let wrong = Proof { claims: vec![0], ..Proof::default() };
 //! assert!(wrong.check(&problem).is_err());
-//! # use snick_certificate::{Answer, Combination};
-//! let answers = vec![/* ... */
-//! #    Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![2])])),
-//! #    Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![2])])),
-//! #    Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![2])])),
-//! ];
+//! // The only question is whether index i is below 3. The premises are i, 1 - i and 4 - i, each at least 0, and
+//! // -1 - (2 - i) if the answer were no. But premises 1 and 3 add up to -2.
+//! let answers = vec![Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![3])]))];
 //! let proof = Proof { lemmas: vec![Lemma { before, after, answers }], ..wrong };
 //! assert_eq!(proof.check(&problem), Ok(()));
 //! ```
