@@ -1,9 +1,9 @@
 //! Certificates that two graphs compute the same for all sizes, and their checker.
 //!
-//! A [`Problem`] is a graph with pairs of values that are claimed to be equal, and a [`Proof`] establishes some of these
-//! claims. [`Proof::check`] checks it without searching: a proof consists of the answers to the questions that the
-//! checker asks, and the checker verifies each answer. A [`Guide`] that searches for answers finds proofs with
-//! [`Equalities::prove`].
+//! A [`Problem`] is a graph with pairs of values that are claimed to be equal, and a [`Proof`] establishes
+//! some of these claims. [`Proof::check`] checks it without searching: a proof consists of the answers to the
+//! questions that the checker asks, and the checker verifies each answer. A [`Guide`] that searches for
+//! answers finds proofs with [`Equalities::prove`].
 //!
 //! ```
 //! use snick_certificate::{
@@ -12,7 +12,7 @@
 //!
 //! // The first two elements of x, and the first two of its first three elements.
 //! let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), constant: None };
-//! let x = Node { op: "Parameter".into(), outputs: vec![output(Size::Int(5))], is_unique: true, ..Node::default() };
+//! let x = Node { is_unique: true, outputs: vec![output(Size::Int(5))], ..Node::default() };
 //! let slice = |input, length| Node {
 //!     op: "slice".into(),
 //!     attributes: [("axes", 0), ("start", 0), ("len", length), ("step", 1)]
@@ -28,8 +28,8 @@
 //!
 //! let wrong = Proof { claims: vec![0], ..Proof::default() };
 //! assert!(wrong.check(&problem).is_err());
-//! // The only question is whether index i is below 3. The premises are i, 1 - i and 4 - i, each at least 0, and
-//! // -1 - (2 - i) if the answer were no. But premises 1 and 3 add up to -2.
+//! // The only question is whether index i is below 3. The premises are i, 1 - i and 4 - i, each at least 0,
+//! // and -1 - (2 - i) if the answer were no. But premises 1 and 3 add up to -2.
 //! let answers = vec![Answer::Holds(Combination(vec![(1, vec![1]), (1, vec![3])]))];
 //! let proof = Proof { lemmas: vec![Lemma { before, after, answers }], ..wrong };
 //! assert_eq!(proof.check(&problem), Ok(()));

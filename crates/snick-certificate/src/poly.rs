@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// An integer that a polynomial mentions, by its index in the table of [`Atoms`](crate::atoms::Atoms).
+/// The number of an integer that polynomials mention, such as a size or an index.
 pub type AtomId = u32;
 
 /// A product of atoms in ascending order; empty for the constant term.

@@ -1,5 +1,5 @@
-//! Each operation of the table of meanings, element by element: every element of the output is proved equal to the
-//! elements of the inputs that it is a copy of, and to no others.
+//! Each operation of the table of meanings, element by element: every element of the output is proved equal
+//! to the elements of the inputs that it is a copy of, and to no others.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
@@ -277,8 +277,8 @@ fn gathered_elements() {
     }
 }
 
-/// An index out of range yields zeros, or is an error with `checks_indices`, which the value after a change must not
-/// have.
+/// An index out of range yields zeros, or is an error with `checks_indices`, which the value after a change
+/// must not have.
 #[test]
 fn gathered_elements_out_of_range() {
     let (mut builder, data) = with_input(&[3]);
@@ -592,8 +592,8 @@ fn integer_arithmetic() {
     }
 }
 
-/// Compares the result of an operation on two sizes with numbers. For comparisons, the result is the first number if the
-/// comparison holds, and otherwise the second number plus 1.
+/// Compares the result of an operation on two sizes with numbers. For comparisons, the result is the first
+/// number if the comparison holds, and otherwise the second number plus 1.
 fn check_integers(op: &str, attributes: &[(&str, Attribute)], numbers: [i64; 2], expected: Option<i64>) {
     let mut builder = Builder::default();
     let scalars = numbers.map(|number| {

@@ -325,7 +325,9 @@ proptest! {
     /// Whatever the answers are, the false claim is not accepted.
     #[test]
     fn no_answers_prove_a_false_claim(
-        answers in prop::collection::vec(answer(), 0..12), kept in 0_usize..8, nodes in prop::array::uniform2(0_usize..6)
+        answers in prop::collection::vec(answer(), 0..12),
+        kept in 0_usize..8,
+        nodes in prop::array::uniform2(0_usize..6),
     ) {
         let (problem, proof) = two_claims();
         let kept = &proof.lemmas[0].answers[..kept.min(proof.lemmas[0].answers.len())];

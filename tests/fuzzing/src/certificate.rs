@@ -6,8 +6,8 @@ use snick_certificate::{
 
 use crate::oracle::Finding;
 
-/// Checks that an input proves no false claim of a small problem, neither as the JSON of a certificate nor as a proof
-/// whose numbers are the bytes. Returns whether it is a certificate.
+/// Checks that an input proves no false claim of a small problem, neither as the JSON of a certificate nor as
+/// a proof whose numbers are the bytes. Returns whether it is a certificate.
 pub(crate) fn check_certificate(bytes: &[u8]) -> Result<bool, Finding> {
     let problem = problem();
     let certificate = std::str::from_utf8(bytes).ok().and_then(|text| Certificate::from_json(text).ok());
@@ -23,7 +23,8 @@ pub(crate) fn check_certificate(bytes: &[u8]) -> Result<bool, Finding> {
     Ok(certificate.is_some())
 }
 
-/// A problem with two claims about elements of a vector of any size. The first is true and the second is false.
+/// A problem with two claims about elements of a vector of any size. The first is true and the second is
+/// false.
 fn problem() -> Problem {
     let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), constant: None };
     let value = |node| Value { node, port: 0 };

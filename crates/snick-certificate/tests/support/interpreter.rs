@@ -1,7 +1,7 @@
 //! Evaluates graphs for given sizes and elements of inputs, independently of the checker.
 //!
-//! Elements of integer tensors are their values; all others are labels, and an operation that computes them is a
-//! hash of its operands. An element that cannot be computed is `None`.
+//! Elements of integer tensors are their values; all others are labels, and an operation that computes them
+//! is a hash of its operands. An element that cannot be computed is `None`.
 
 #![allow(clippy::panic, reason = "helpers of tests are tests")]
 
@@ -71,7 +71,8 @@ pub fn evaluate(graph: &Graph, inputs: &[(Value, Tensor)]) -> Vec<Vec<Tensor>> {
             let mut exists = operands.iter().all(|operand| operand.exists);
             let dims = dims(graph, Value { node: number, port }, node, &operands, &values);
             exists &= dims.iter().all(|dim| dim.is_some_and(|dim| dim >= 0));
-            // Sizes below 0 have no elements, and the checker does not refuse them where no element is compared.
+            // Sizes below 0 have no elements, and the checker does not refuse them where no element is
+            // compared.
             let dims: Vec<i64> = dims.into_iter().map(|dim| dim.unwrap_or(0)).collect();
             let elements: Vec<Option<i64>> = indices(&dims)
                 .iter()
@@ -177,8 +178,8 @@ impl Selection {
     }
 }
 
-/// The indices that Python's `range` yields after `slice.indices`, except that a start before the first element
-/// is the first element in both directions.
+/// The indices that Python's `range` yields after `slice.indices`, except that a start before the first
+/// element is the first element in both directions.
 fn python_slice(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> (i64, i64) {
     let from_end = |bound: i64| if bound < 0 { bound + dim } else { bound };
     let (start, stop) = match step > 0 {
