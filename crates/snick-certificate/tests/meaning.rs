@@ -776,3 +776,39 @@ fn outputs_of_opaque_operations_differ() {
     assert!(builder.is_proved(outputs[0], outputs[2]) && builder.is_proved(outputs[1], outputs[3]));
     assert!(!builder.is_proved(outputs[0], outputs[1]) && !builder.is_proved(outputs[0], outputs[3]));
 }
+
+/// Operands that are equal only element by element, in the other order.
+#[test]
+fn operands_of_commutative_operations_may_be_exchanged() {
+    let (mut builder, data) = with_input(&[4]);
+    let slice = |builder: &mut Builder, data: Value, start: i64, length: i64| {
+        let attributes =
+            [("axes", ints(&[0])), ("start", ints(&[start])), ("len", ints(&[length])), ("step", ints(&[1]))];
+        builder.op("slice", &[data], &attributes, &sizes(&[length]))
+    };
+    let [first, last] = [0, 2].map(|start| slice(&mut builder, data, start, 2));
+    let tail = slice(&mut builder, data, 1, 3);
+    let same_last = slice(&mut builder, tail, 1, 2);
+    for (op, is_commutative) in [("Add", true), ("Subtract", false), ("Maximum", false)] {
+        let old = builder.op(op, &[first, last], &[], &sizes(&[2]));
+        let new = builder.op(op, &[first, same_last], &[], &sizes(&[2]));
+        let swapped = builder.op(op, &[same_last, first], &[], &sizes(&[2]));
+        let other = builder.op(op, &[same_last, same_last], &[], &sizes(&[2]));
+        assert!(builder.is_proved(old, new), "{op}");
+        assert_eq!(builder.is_proved(old, swapped), is_commutative, "{op}");
+        assert!(!builder.is_proved(old, other), "{op}");
+    }
+}
+
+/// A layer that is not a function of its inputs differs from one with the same inputs that is.
+#[test]
+fn functions_differ_from_layers_that_are_none() {
+    let (mut builder, data) = with_input(&[2]);
+    for op in ["Abs", "Softmax"] {
+        let [a, b] = [true, false].map(|is_unique| {
+            let new = snick_certificate::Node { is_unique, ..node(op, &[data], &[]) };
+            builder.push(new, vec![output("f32", &sizes(&[2]))])
+        });
+        assert!(!builder.is_proved(a, b) && !builder.is_proved(b, a), "{op}");
+    }
+}
