@@ -50,8 +50,16 @@ fn search_within(task: &Task, questions: &mut usize) -> Found {
     }
     let mut equalities = Equalities::new(&problem.graph, equal_bodies);
     let mut tried = HashSet::new();
+    let mut reached = 0;
     let mut prove = |before: Value, after: Value| -> Result<(), String> {
-        equalities.advance(before.node.max(after.node) + 1);
+        let last = before.max(after);
+        equalities.advance(last.node + 1);
+        // Which equalities are found depends on when nodes are reached, so a checker must reach them in the
+        // same order.
+        if last.node >= reached {
+            reached = last.node + 1;
+            proof.lemmas.push(Lemma { before: last, after: last, answers: Vec::new() });
+        }
         if equalities.first(before) == equalities.first(after) {
             return Ok(());
         }
@@ -61,7 +69,12 @@ fn search_within(task: &Task, questions: &mut usize) -> Found {
         let proved = equalities.prove(before, after, &mut guide);
         *questions -= start - guide.questions;
         if proved.is_ok() {
-            proof.lemmas.push(Lemma { before, after, answers: guide.answers });
+            let lemma = Lemma { before, after, answers: guide.answers };
+            match proof.lemmas.last_mut() {
+                // A lemma also reaches its own nodes.
+                Some(reaching) if reaching.before == last && reaching.after == last => *reaching = lemma,
+                _ => proof.lemmas.push(lemma),
+            }
             leaves.extend(guide.leaves);
         }
         proved
