@@ -1,6 +1,6 @@
-//! Small random graphs are equivalent to their canonical form. Every application of a rule is checked
-//! individually, and canonicalising again changes nothing. The checker also finds rules that are wrong on
-//! purpose.
+//! Small random graphs are equivalent to their canonical form. Every application of a rule is executed and, if
+//! possible, proved, the certificate holds, and canonicalising again changes nothing. The checker also finds
+//! rules that are wrong on purpose, and no output that such a rule changes is proved equal.
 //!
 //! `SNICK_GRAPHS` sets the number of graphs and `SNICK_SEED` the first seed.
 
@@ -9,8 +9,11 @@ mod builder;
 use snick::{DimPolicy, draw_inputs};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::text::{PrintOptions, print};
-use snick_ir::{Graph, Op, OpError};
-use snick_pass::{Pass, RewriteOptions, apply, canonicalise};
+use snick_ir::{Graph, Op, OpError, infer};
+use snick_pass::{
+    Pass, RewriteOptions, RewriteStatus, apply, canonicalise, certify_equal, certify_rewrites, check_equal,
+    check_rewrites,
+};
 use snick_run::{Options, Session};
 use snick_tensor::Tensor;
 
@@ -30,18 +33,27 @@ fn from_env(name: &str, default: u64) -> u64 {
 #[test]
 fn random_graphs_compute_the_same_in_canonical_form() {
     let first = from_env("SNICK_SEED", 0);
-    let (mut applied, mut checked, mut unchecked) = (0, 0, 0);
+    let (mut applied, mut checked, mut unchecked, mut proved) = (0, 0, 0, 0);
     for seed in first..first + from_env("SNICK_GRAPHS", GRAPHS) {
         let graph = random_graph(seed);
         let text = || format!("seed {seed}\n{}", print(&graph, PrintOptions::default()));
         let mut canonical = graph.clone();
-        let options = RewriteOptions::new().check(true).seed(seed);
-        let report = canonicalise(&mut canonical, &options);
+        let options = RewriteOptions::new().seed(seed).execute_proved(true);
+        let certified = certify_rewrites(&mut canonical, &options, false);
+        let report = certified.report;
         let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
         assert!(errors.is_empty(), "{}\n{}", errors.join("\n"), text());
         assert!(report.check_failures.is_empty(), "{}\n{}", report.check_failures[0].report, text());
         assert!(snick_ir::verify(&canonical).is_empty(), "{}", text());
         compare(&graph, &canonical, report.may_round(), &text);
+        assert_eq!(certified.rewrites.len(), report.applied.len(), "{}", text());
+        assert!(
+            certified.rewrites.iter().all(|rewrite| rewrite.status != RewriteStatus::Refuted),
+            "{}",
+            text()
+        );
+        proved += certified.rewrites.iter().filter(|rewrite| rewrite.status == RewriteStatus::Proved).count();
+        check_rewrites(&certified.certificate, &graph).unwrap_or_else(|error| panic!("{error}\n{}", text()));
         applied += report.applied.len();
         (checked, unchecked) = (checked + report.checked, unchecked + report.unchecked);
         let again = canonicalise(&mut canonical, &RewriteOptions::new());
@@ -51,6 +63,7 @@ fn random_graphs_compute_the_same_in_canonical_form() {
     assert_eq!(checked + unchecked, applied);
     // Layers that fail for every size cannot be checked.
     assert!(unchecked * 10 < checked, "{unchecked} applications could not be checked, {checked} were");
+    assert!(proved * 10 > applied * 9, "{proved} of {applied} applications were proved");
 }
 
 pub fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -> String) {
@@ -129,4 +142,87 @@ fn the_checker_finds_wrong_rules() {
         });
         assert!(found.is_some(), "{} passes {FOUND_WITHIN} graphs", rules[0].name());
     }
+}
+
+/// A wrong rule: exchanges the inputs of an operation.
+const EXCHANGED: Rule = Rule::exact("exchanged", |patch| {
+    let op = patch.node().op().clone();
+    match (op.type_name(), patch.inputs_of(patch.output(0))?.as_slice()) {
+        ("Concat" | "Subtract", &[a, b]) if a != b => patch.add_op(op, &[b, a]).map(RewriteResult::one),
+        _ => Ok(RewriteResult::NoMatch),
+    }
+});
+
+/// A wrong rule: adds 1 to an integer of a constant.
+const INCREMENTED: Rule = Rule::exact("incremented", |patch| {
+    let Op::Const(_) = patch.node().op() else { return Ok(RewriteResult::NoMatch) };
+    let Some(mut numbers) = patch.fact(patch.output(0))?.ints() else { return Ok(RewriteResult::NoMatch) };
+    let Some(last) = numbers.last_mut() else { return Ok(RewriteResult::NoMatch) };
+    *last = last.saturating_add(1);
+    let fact = patch.fact(patch.output(0))?;
+    let dims = fact.shape.as_static().unwrap_or_default();
+    let new = Tensor::from_vec(&dims, numbers.to_vec())?.cast(fact.element_type)?;
+    patch.constant(new).map(RewriteResult::one)
+});
+
+/// A wrong rule: drops an operation that keeps the shape.
+const DROPPED: Rule = Rule::exact("dropped", |patch| match patch.node().op() {
+    Op::Unary(_) => patch.input(0).map(RewriteResult::one),
+    _ => Ok(RewriteResult::NoMatch),
+});
+
+/// Whatever is proved equal is equal in every run, and most outputs that a wrong rule changes can be run.
+#[test]
+fn no_changed_output_is_proved_equal() {
+    let first = from_env("SNICK_SEED", 0);
+    let (mut different, mut proved) = ([0; 5], 0);
+    for seed in first..first + from_env("SNICK_GRAPHS", GRAPHS) {
+        let graph = random_graph(seed);
+        for (rule, different) in
+            [FORWARDS, ONE_BEFORE, EXCHANGED, INCREMENTED, DROPPED].into_iter().zip(&mut different)
+        {
+            let mut changed = graph.clone();
+            drop(snick_pass::lower_slices(&mut changed));
+            let options = RewriteOptions::new().stop_after(1 + seed as usize % 3);
+            let report = apply(&mut changed, &[Pass::new("wrong", [rule])], &options);
+            if report.applied.is_empty() || !infer(&mut changed).is_empty() {
+                continue;
+            }
+            let proofs = certify_equal(&graph, &changed, &RewriteOptions::new(), false);
+            let unequal = unequal_outputs(&graph, &changed);
+            for (output, is_unequal) in proofs.outputs.iter().zip(unequal) {
+                let is_proved = output.reason.is_none();
+                proved += usize::from(is_proved);
+                *different += usize::from(is_unequal);
+                assert!(
+                    !(is_proved && is_unequal),
+                    "seed {seed}: {} after {}\n{}\n{}",
+                    output.name,
+                    report.applied[0].rule,
+                    print(&graph, PrintOptions::default()),
+                    print(&changed, PrintOptions::default())
+                );
+            }
+            check_equal(&proofs.certificate, &graph, &changed).unwrap();
+        }
+    }
+    assert!(different.iter().all(|&count| count > 0) && proved > 0, "{different:?}, {proved}");
+}
+
+/// For each output, whether it differs in some run in which no layer before it fails.
+fn unequal_outputs(before: &Graph, after: &Graph) -> Vec<bool> {
+    let mut unequal = vec![false; before.results().count()];
+    let (Ok(old), Ok(new)) = (Session::new(before), Session::new(after)) else { return unequal };
+    for (seed, dims) in [(1, DimPolicy::Smallest), (2, DimPolicy::Drawn), (3, DimPolicy::Drawn)] {
+        let Ok(inputs) = draw_inputs(before, vec![None; before.parameters().count()], seed, dims) else {
+            continue;
+        };
+        let run = |session: &Session| {
+            session.run(&inputs, Options { keep_going: true, ..Options::default() }).values
+        };
+        for ((want, got), unequal) in run(&old).iter().zip(&run(&new)).zip(&mut unequal) {
+            *unequal |= want.is_some() && got.is_some() && want != got;
+        }
+    }
+    unequal
 }
