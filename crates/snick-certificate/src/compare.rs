@@ -99,7 +99,8 @@ impl Case<'_> {
             let new = case.origins(after)?;
             for (a, i) in &old {
                 for (b, j) in &new {
-                    if case.is_same_value(*a, *b) && case.all_equal(i, j)? {
+                    let is_same = case.is_same_value(*a, *b) && case.all_equal(i, j)?;
+                    if is_same || case.is_same_of_list((*a, i), (*b, j))? {
                         return Ok(());
                     }
                 }
@@ -112,6 +113,17 @@ impl Case<'_> {
     fn is_same_value(&self, a: Value, b: Value) -> bool {
         let identity = |value| Some(self.graph.output(value)?.constant.as_ref()?.identity);
         a == b || identity(a).is_some() && identity(a) == identity(b)
+    }
+
+    /// Whether two elements are at the same place of constants that differ in shape only.
+    fn is_same_of_list(&mut self, (a, i): (Value, &[Poly]), (b, j): (Value, &[Poly])) -> Step<bool> {
+        let list = |value| Some(self.graph.output(value)?.constant.as_ref()?.list);
+        if list(a).is_none() || list(a) != list(b) {
+            return Ok(false);
+        }
+        let (old, new) = (self.dims(a)?, self.dims(b)?);
+        let (at, other) = (self.flat(&old, i)?, self.flat(&new, j)?);
+        self.equal(&at, &other)
     }
 
     /// Compares elements that are no copies of others.

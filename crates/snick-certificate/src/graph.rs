@@ -68,6 +68,8 @@ pub struct Output {
 pub struct Constant {
     /// Equal numbers are equal element types, shapes and bytes.
     pub identity: usize,
+    /// Equal numbers are equal element types and bytes, whatever the shapes.
+    pub list: usize,
     /// The elements in row-major order, if they are a few integers or booleans.
     pub integers: Option<Vec<i64>>,
 }

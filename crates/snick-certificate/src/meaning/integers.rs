@@ -243,7 +243,7 @@ impl Case<'_> {
     }
 
     /// The row-major position of an index.
-    pub(super) fn flat(&mut self, dims: &[Poly], index: &[Poly]) -> Step<Poly> {
+    pub(crate) fn flat(&mut self, dims: &[Poly], index: &[Poly]) -> Step<Poly> {
         let mut flat = Poly::default();
         for (dim, index) in dims.iter().zip(index) {
             flat = fits(fits(flat.times(dim))?.plus(1, index))?;

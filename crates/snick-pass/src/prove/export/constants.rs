@@ -31,22 +31,29 @@ impl Constants {
         let is_integer = element_type.is_integer() || element_type == ElementType::Boolean;
         let integers =
             (is_integer && tensor.len() <= MAX_INTEGERS).then(|| tensor.to_i64_vec().ok()).flatten();
+        // A conversion from u64 saturates.
+        let integers =
+            integers.filter(|integers| element_type != ElementType::U64 || !integers.contains(&i64::MAX));
+        let identity = self.identity(tensor);
+        let list = tensor.reshape(&[tensor.len()]).map_or(identity, |list| self.identity(&list));
+        certificate::Constant { identity, list, integers }
+    }
+
+    /// The number of constants of this type, shape and bytes.
+    fn identity(&mut self, tensor: &Tensor) -> usize {
+        let element_type = tensor.element_type();
         let bytes = tensor.to_bytes();
         let ends = bytes.iter().take(SAMPLE).chain(bytes.iter().rev().take(SAMPLE));
         let key = (element_type, tensor.dims().to_vec(), ends.copied().collect());
         let alike = self.numbers.entry(key).or_default();
-        let identity = match alike.iter().find(|(_, other)| is_same(other, tensor)) {
+        match alike.iter().find(|(_, other)| is_same(other, tensor)) {
             Some((number, _)) => *number,
             None => {
                 self.count += 1;
                 alike.push((self.count, tensor.clone()));
                 self.count
             }
-        };
-        // A conversion from u64 saturates.
-        let integers =
-            integers.filter(|integers| element_type != ElementType::U64 || !integers.contains(&i64::MAX));
-        certificate::Constant { identity, integers }
+        }
     }
 
     /// The outputs of a node that does not depend on inputs; empty if it does, or if this is not known.
