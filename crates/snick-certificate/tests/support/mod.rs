@@ -48,7 +48,7 @@ impl Builder {
             self.constants.len() - 1
         });
         let sizes: Vec<Size> = dims.iter().map(|dim| Size::Int(*dim)).collect();
-        let constant = Some(Constant { identity, integers: Some(integers.to_vec()) });
+        let constant = Some(Constant { identity, list: identity, integers: Some(integers.to_vec()) });
         let node = Node { op: "Const".into(), ..Node::default() };
         self.push(node, vec![Output { constant, ..output(element_type, &sizes) }])
     }

@@ -14,12 +14,15 @@ const MAX_INTEGERS: usize = 4096;
 const MAX_EVALUATED: usize = 1 << 24;
 
 /// How many bytes at each end of a tensor distinguish it from others, before all bytes are compared.
-const SAMPLE: usize = 256;
+const SAMPLED: usize = 256;
+
+/// The type and shape of a constant, and bytes at both ends.
+type Sample = (ElementType, Vec<usize>, Vec<u8>);
 
 /// Numbers constants by their type, shape and bytes.
 #[derive(Default)]
 pub(super) struct Constants {
-    numbers: HashMap<(ElementType, Vec<usize>, Vec<u8>), Vec<(usize, Tensor)>>,
+    numbers: HashMap<Sample, Vec<(usize, Tensor)>>,
     count: usize,
     evaluated: usize,
 }
@@ -43,7 +46,7 @@ impl Constants {
     fn identity(&mut self, tensor: &Tensor) -> usize {
         let element_type = tensor.element_type();
         let bytes = tensor.to_bytes();
-        let ends = bytes.iter().take(SAMPLE).chain(bytes.iter().rev().take(SAMPLE));
+        let ends = bytes.iter().take(SAMPLED).chain(bytes.iter().rev().take(SAMPLED));
         let key = (element_type, tensor.dims().to_vec(), ends.copied().collect());
         let alike = self.numbers.entry(key).or_default();
         match alike.iter().find(|(_, other)| is_same(other, tensor)) {

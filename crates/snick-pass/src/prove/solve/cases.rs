@@ -127,10 +127,6 @@ impl Condition {
         Condition::Not(Box::new(self))
     }
 
-    pub(crate) fn or(self, other: Condition) -> Condition {
-        self.not().and(other.not()).not()
-    }
-
     pub(crate) fn implies(self, other: Condition) -> Condition {
         self.and(other.not()).not()
     }
