@@ -50,16 +50,8 @@ fn search_within(task: &Task, questions: &mut usize) -> Found {
     }
     let mut equalities = Equalities::new(&problem.graph, equal_bodies);
     let mut tried = HashSet::new();
-    let mut reached = 0;
     let mut prove = |before: Value, after: Value| -> Result<(), String> {
-        let last = before.max(after);
-        equalities.advance(last.node + 1);
-        // Which equalities are found depends on when nodes are reached, so a checker must reach them in the
-        // same order.
-        if last.node >= reached {
-            reached = last.node + 1;
-            proof.lemmas.push(Lemma { before: last, after: last, answers: Vec::new() });
-        }
+        equalities.advance(before.node.max(after.node) + 1);
         if equalities.first(before) == equalities.first(after) {
             return Ok(());
         }
@@ -69,25 +61,29 @@ fn search_within(task: &Task, questions: &mut usize) -> Found {
         let proved = equalities.prove(before, after, &mut guide);
         *questions -= start - guide.questions;
         if proved.is_ok() {
-            let lemma = Lemma { before, after, answers: guide.answers };
-            match proof.lemmas.last_mut() {
-                // A lemma also reaches its own nodes.
-                Some(reaching) if reaching.before == last && reaching.after == last => *reaching = lemma,
-                _ => proof.lemmas.push(lemma),
-            }
+            proof.lemmas.push(Lemma { before, after, answers: guide.answers });
             leaves.extend(guide.leaves);
         }
         proved
     };
     let first_graph = problem.nodes_before();
-    for &(before, after) in &task.candidates {
-        if first_graph.contains(&before.node) && tried.insert((before, after)) {
+    // A checker skips the pairs that are not proved. It finds the same equalities only if no pair reaches nodes
+    // before the lemma of an earlier node is proved.
+    let candidates = task.candidates.iter().map(|&pair| (pair, None));
+    let claims = (0..).zip(&problem.claims).map(|(claim, &pair)| (pair, Some(claim)));
+    let mut pairs: Vec<((Value, Value), Option<usize>)> = candidates.chain(claims).collect();
+    pairs.sort_by_key(|((before, after), _)| before.node.max(after.node));
+    let mut reasons = vec![None; problem.claims.len()];
+    for ((before, after), claim) in pairs {
+        match claim {
+            Some(claim) => reasons[claim] = prove(before, after).err(),
             // A candidate that is not proved may not be needed.
-            _ = prove(before, after);
+            None if first_graph.contains(&before.node) && tried.insert((before, after)) => {
+                _ = prove(before, after);
+            }
+            None => {}
         }
     }
-    let reasons: Vec<Option<String>> =
-        problem.claims.iter().map(|&(before, after)| prove(before, after).err()).collect();
     proof.claims = (0..reasons.len()).filter(|&claim| reasons[claim].is_none()).collect();
     Found { proof, reasons, leaves }
 }
