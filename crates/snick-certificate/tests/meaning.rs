@@ -812,3 +812,21 @@ fn functions_differ_from_layers_that_are_none() {
         assert!(!builder.is_proved(a, b) && !builder.is_proved(b, a), "{op}");
     }
 }
+
+/// Constants that differ in shape only have the same elements at the same row-major position.
+#[test]
+fn constants_of_other_shapes_have_the_same_elements() {
+    let mut builder = Builder::default();
+    let numbers = [5, 1, 9, 9, 4, 2];
+    let list = builder.constant("f32", &[6], &numbers);
+    let matrix = builder.constant("f32", &[3, 2], &numbers);
+    let wide = builder.constant("f32", &[2, 3], &numbers);
+    let shape = builder.list(&[3, 2]);
+    let reshaped = builder.op("Reshape", &[list, shape], &[], &sizes(&[3, 2]));
+    assert!(builder.is_proved(reshaped, matrix));
+    let order = builder.list(&[1, 0]);
+    let transposed = builder.op("Transpose", &[wide, order], &[], &sizes(&[3, 2]));
+    assert!(!builder.is_proved(matrix, transposed));
+    let other = builder.constant("f32", &[3, 2], &[5, 1, 9, 9, 4, 3]);
+    assert!(!builder.is_proved(reshaped, other));
+}

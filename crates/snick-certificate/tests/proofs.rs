@@ -93,6 +93,10 @@ fn lemmas_start_in_the_first_graph() {
     assert_eq!(problem.nodes_before(), [data.node, shape.node, new.node].into());
     problem.claims = vec![(old, new)];
     assert!(proof.check(&problem).is_err());
+    // An equality of a value and itself proves nothing, and may be stated of any value.
+    let lemmas = vec![Lemma { before: new, after: new, answers: Vec::new() }];
+    assert!(Proof { lemmas: lemmas.clone(), ..proof.clone() }.check(&problem).is_err());
+    assert_eq!(Proof { lemmas, ..Proof::default() }.check(&problem), Ok(()));
 }
 
 #[test]

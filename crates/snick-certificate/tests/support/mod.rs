@@ -48,7 +48,11 @@ impl Builder {
             self.constants.len() - 1
         });
         let sizes: Vec<Size> = dims.iter().map(|dim| Size::Int(*dim)).collect();
-        let constant = Some(Constant { identity, list: identity, integers: Some(integers.to_vec()) });
+        // The first constant of this type and these elements, of any shape.
+        let is_alike =
+            |(_, list, other): &(Vec<i64>, Vec<i64>, String)| list == integers && other == element_type;
+        let list = self.constants.iter().position(is_alike).unwrap_or(identity);
+        let constant = Some(Constant { identity, list, integers: Some(integers.to_vec()) });
         let node = Node { op: "Const".into(), ..Node::default() };
         self.push(node, vec![Output { constant, ..output(element_type, &sizes) }])
     }
