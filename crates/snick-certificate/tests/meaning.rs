@@ -753,7 +753,8 @@ fn unknown_sizes_are_repeated_if_they_are_1() {
 /// The size of an element-wise operation is that of the operand whose size is not 1.
 #[test]
 fn sizes_of_element_wise_operations() {
-    for (dims, expected) in [([1, 3], 3), ([3, 1], 3), ([3, 3], 3), ([1, 1], 1), ([0, 1], 0), ([1, 0], 0)] {
+    let sizes_of_operands = [[1, 3], [3, 1], [2, 1], [1, 2], [3, 3], [1, 1], [0, 1], [1, 0]];
+    for (dims, expected) in sizes_of_operands.into_iter().zip([3, 3, 2, 2, 3, 1, 0, 0]) {
         let mut builder = Builder::default();
         let operands = dims.map(|dim| builder.input("f32", &[Size::Any(dim, Some(dim))]));
         let sum = builder.op("Subtract", &operands, &[], &[ANY]);
