@@ -792,8 +792,9 @@ fn operands_of_commutative_operations_may_be_exchanged() {
     let same_last = slice(&mut builder, tail, 1, 2);
     for (op, is_commutative) in [("Add", true), ("Subtract", false), ("Maximum", false)] {
         let old = builder.op(op, &[first, last], &[], &sizes(&[2]));
-        let new = builder.op(op, &[first, same_last], &[], &sizes(&[2]));
+        // Before the next layer, to which it is known to be equal.
         let swapped = builder.op(op, &[same_last, first], &[], &sizes(&[2]));
+        let new = builder.op(op, &[first, same_last], &[], &sizes(&[2]));
         let other = builder.op(op, &[same_last, same_last], &[], &sizes(&[2]));
         assert!(builder.is_proved(old, new), "{op}");
         assert_eq!(builder.is_proved(old, swapped), is_commutative, "{op}");
