@@ -5,9 +5,9 @@
 
 #![allow(clippy::panic, reason = "helpers of tests are tests")]
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use snick_certificate::{Attribute, Graph, Node, Size, SizeOp, Value};
+
+use super::arithmetic::{arithmetic, broadcast, label};
 
 /// The value of an output.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,7 +23,7 @@ impl Tensor {
         Self { dims: dims.to_vec(), elements: elements.into_iter().map(Some).collect(), exists: true }
     }
 
-    fn get(&self, index: &[i64]) -> Option<i64> {
+    pub fn get(&self, index: &[i64]) -> Option<i64> {
         let in_range = index.iter().zip(&self.dims).all(|(at, dim)| (0..*dim).contains(at));
         if !in_range {
             return None;
@@ -35,7 +35,7 @@ impl Tensor {
         self.elements.get(usize::try_from(flat).ok()?).copied().flatten()
     }
 
-    fn rank(&self) -> usize {
+    pub fn rank(&self) -> usize {
         self.dims.len()
     }
 }
@@ -214,7 +214,7 @@ fn ints<'n>(node: &'n Node, name: &str) -> &'n [i64] {
     }
 }
 
-fn text<'n>(node: &'n Node, name: &str) -> &'n str {
+pub fn text<'n>(node: &'n Node, name: &str) -> &'n str {
     match node.attributes.get(name) {
         Some(Attribute::Text(text)) => text,
         _ => "",
@@ -467,58 +467,5 @@ fn element(
                 _ => arithmetic(node, &numbers),
             }
         }
-    }
-}
-
-fn broadcast(data: &Tensor, dims: &[i64], index: &[i64]) -> Option<i64> {
-    let skipped = dims.len() - data.rank();
-    let mut source = Vec::new();
-    for (axis, dim) in data.dims.iter().enumerate() {
-        if *dim != 1 && *dim != dims[skipped + axis] {
-            return None;
-        }
-        source.push(if *dim == 1 { 0 } else { index[skipped + axis] });
-    }
-    data.get(&source)
-}
-
-fn label(content: &impl Hash) -> i64 {
-    let mut hasher = DefaultHasher::new();
-    content.hash(&mut hasher);
-    // Small enough for arithmetic.
-    (hasher.finish() % 1_000_003) as i64
-}
-
-fn arithmetic(node: &Node, numbers: &[i64]) -> Option<i64> {
-    let truth = |is_true: bool| Some(i64::from(is_true));
-    match (node.op.as_str(), numbers) {
-        ("Identity" | "Convert", [a]) => Some(*a),
-        ("Add", [a, b]) => a.checked_add(*b),
-        ("Subtract", [a, b]) => a.checked_sub(*b),
-        ("Multiply", [a, b]) => a.checked_mul(*b),
-        ("Negative", [a]) => a.checked_neg(),
-        ("Abs", [a]) => a.checked_abs(),
-        ("ReLU", [a]) => Some(*a.max(&0)),
-        ("Maximum", [a, b]) => Some(*a.max(b)),
-        ("Minimum", [a, b]) => Some(*a.min(b)),
-        // Certificates say nothing about a division by 0 that fails: here it has some value.
-        ("Divide" | "Mod" | "FloorMod", [a, 0]) => Some(label(&(&node.op, a))),
-        ("Divide", [a, b]) if text(node, "m_pythondiv") == "true" => {
-            let quotient = a.checked_div(*b)?;
-            Some(if a % b != 0 && (a < &0) != (b < &0) { quotient - 1 } else { quotient })
-        }
-        ("Divide", [a, b]) => a.checked_div(*b),
-        ("Mod", [a, b]) => a.checked_rem(*b),
-        ("FloorMod", [a, b]) => Some(((a.checked_rem(*b)?) + b) % b),
-        ("Select", [condition, yes, no]) => Some(if *condition == 0 { *no } else { *yes }),
-        ("LogicalNot", [a]) => truth(*a == 0),
-        ("LogicalAnd", [a, b]) => truth(*a != 0 && *b != 0),
-        ("Less", [a, b]) => truth(a < b),
-        ("LessEqual", [a, b]) => truth(a <= b),
-        ("Greater", [a, b]) => truth(a > b),
-        ("GreaterEqual", [a, b]) => truth(a >= b),
-        ("Equal", [a, b]) => truth(a == b),
-        ("NotEqual", [a, b]) => truth(a != b),
-        _ => panic!("{} is not known", node.op),
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 #![allow(dead_code, reason = "each test uses some of the helpers")]
 
+mod arithmetic;
 pub mod guide;
 pub mod interpreter;
 

@@ -15,6 +15,7 @@
 mod claim;
 mod compare;
 mod constants;
+mod critical_sizes;
 mod evaluate;
 mod region;
 mod report;

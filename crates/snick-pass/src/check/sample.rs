@@ -2,18 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use snick_ir::{AttrValue, Fact, Graph, Known, OpTraits, Value};
+use snick_ir::{Fact, Graph, Known, OpTraits, Value};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor};
 
 use super::claim::Claim;
+use super::critical_sizes::{MAX_THRESHOLDS, SMALL, critical_sizes};
 use super::region::Region;
 
 /// Limit on the number of elements in a sample.
 const MAX_ELEMENTS: usize = 1 << 22;
-
-/// A dynamic size takes all values from its minimum up to its minimum plus at least this number.
-const SMALL: i64 = 3;
 
 /// With few dynamic sizes, more values are tried, up to the minimum plus this number.
 const LARGEST_SMALL: i64 = 16;
@@ -45,17 +43,11 @@ const SPREAD: u64 = 40;
 /// is tried with all other sizes at their minimum. Critical sizes are at most this much larger, too.
 const FURTHEST: u64 = 4096;
 
-/// At most this many expressions and constants of the layers are compared for critical sizes, and at most this
-/// many critical sizes are tried for each symbol.
-const MAX_EXPRESSIONS: usize = 24;
-const MAX_CONSTANTS: usize = 24;
+/// At most this many critical sizes are tried for each symbol.
 const MAX_CRITICAL: usize = 16;
 
 /// The number of samples of each critical size, so that the elements of at least one of them differ.
 const SAMPLES_OF_CRITICAL: usize = 3;
-
-/// Constants with more elements are regarded as weights. Smaller constants may be thresholds.
-const MAX_THRESHOLDS: usize = 64;
 
 /// Values for the symbols, and a tensor for each leaf of the region.
 pub(super) struct Sample {
@@ -224,70 +216,6 @@ impl Iterator for Samples<'_> {
             }
         }
     }
-}
-
-/// The largest sizes of each symbol, and the sizes for which a dim, or an element that is known as an expression,
-/// equals a constant of the layers, and one beside them. A fault in a comparison or a bound shows there, and
-/// possibly nowhere else.
-fn critical_sizes(
-    graph: &Graph,
-    region: &Region,
-    intervals: &BTreeMap<SymbolId, Interval>,
-) -> BTreeMap<SymbolId, BTreeSet<i64>> {
-    let (mut expressions, mut constants) = (Vec::new(), BTreeSet::new());
-    let outs = region
-        .nodes
-        .iter()
-        .flat_map(|&id| (0..).zip(graph.node(id).outs()).map(move |(port, _)| Value { node: id, port }));
-    for value in region.leaves.iter().copied().chain(outs) {
-        let Some(fact) = graph.fact(value) else { continue };
-        let elements = match &fact.known {
-            Some(Known::Elements(elements)) => &elements[..],
-            Some(Known::Tensor(tensor)) if tensor.len() <= MAX_THRESHOLDS => {
-                constants.extend(tensor.to_i64_vec().unwrap_or_default());
-                &[]
-            }
-            _ => &[],
-        };
-        for expression in fact.shape.dims().unwrap_or_default().iter().chain(elements) {
-            match expression.as_const() {
-                Some(constant) => _ = constants.insert(constant),
-                None if expressions.contains(expression) => {}
-                None => expressions.push(expression.clone()),
-            }
-        }
-    }
-    for &id in &region.nodes {
-        for (_, attribute) in graph.node(id).op().attrs().iter() {
-            match attribute {
-                AttrValue::Int(number) => _ = constants.insert(*number),
-                AttrValue::Ints(numbers) => constants.extend(numbers.iter().copied()),
-                _ => {}
-            }
-        }
-    }
-    let mut critical = BTreeMap::new();
-    for (&symbol, interval) in intervals {
-        let sizes: &mut BTreeSet<i64> = critical.entry(symbol).or_default();
-        sizes.extend([interval.hi().saturating_sub(1), interval.hi()]);
-        let own = SymExpr::from(symbol);
-        let others =
-            expressions.iter().filter(|expression| expression.symbols() == [symbol] && **expression != own);
-        for expression in [&own].into_iter().chain(others).take(MAX_EXPRESSIONS) {
-            for &constant in constants.iter().filter(|constant| **constant > SMALL).take(MAX_CONSTANTS) {
-                let Ok(at) = graph.symbols().solve_interval(expression, constant, own.clone()) else {
-                    continue;
-                };
-                for size in [at.lo(), at.hi()] {
-                    sizes.extend(
-                        (size.saturating_sub(1)..=size.saturating_add(1))
-                            .filter(|size| interval.contains(*size)),
-                    );
-                }
-            }
-        }
-    }
-    critical
 }
 
 /// Values for the symbols. First come all combinations of small values, or random combinations if there are
