@@ -92,7 +92,7 @@ fn text_of_loc<S: Serializer>(loc: &Loc, serializer: S) -> Result<S::Ok, S::Erro
     loc.text().serialize(serializer)
 }
 
-/// The result of [`certify_rewrites`](super::certify_rewrites).
+/// The result of [`certify_rewrites`](crate::certify_rewrites).
 #[derive(Clone, Debug)]
 pub struct CertifiedRewrites {
     /// The rewrites in order, including refuted ones, which were not made.
@@ -114,7 +114,7 @@ pub struct OutputProof {
     pub reason: Option<String>,
 }
 
-/// The result of [`certify_equal`](super::certify_equal).
+/// The result of [`certify_equal`](crate::certify_equal).
 #[derive(Clone, Debug)]
 pub struct OutputProofs {
     /// One proof for each output of the first graph, in order.
