@@ -113,7 +113,7 @@ impl<'a> Samples<'a> {
             fact.is_some_and(|fact| !matches!(fact.known, Some(Known::Tensor(_))))
         };
         let is_exact = claim.tolerance.is_none();
-        // Results that are rounded differ by chance the more often, the more samples there are.
+        // More samples of a rule that rounds differently only find more rounding differences.
         let critical = if is_exact { critical_sizes(graph, region, &intervals) } else { BTreeMap::new() };
         let sizes = match region.leaves.iter().any(is_drawn) {
             true => sizes(&intervals, &critical, samples, &mut random).into_iter(),

@@ -138,7 +138,7 @@ fn named_values(graph: &Graph) -> HashMap<&str, Value> {
     names
 }
 
-/// Adds the pairs of values that are probably equal: those of the layer of the same name in `a`, and its inputs.
+/// Adds pairs of values that are probably equal: the outputs and inputs of the layers with the same name.
 fn add_candidates(
     task: &mut Task,
     (a, before): (&Graph, &Exported),

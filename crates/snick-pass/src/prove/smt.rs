@@ -30,8 +30,8 @@ pub(super) fn smt(title: &str, declarations: &[String], leaves: &[Vec<Poly>]) ->
     script
 }
 
-/// A quoted symbol. The number keeps it different from the others, and from words that solvers know, which stay
-/// what they are in quotes: `|true|`, `|abs|`, `|select|`.
+/// A quoted symbol. The number makes it unique, also among words that solvers know: `|true|`, `|abs|` and `|select|`
+/// keep their meanings in quotes.
 fn symbol(name: &str, atom: usize) -> String {
     let is_allowed = |c: char| c != '|' && c != '\\' && !c.is_control();
     let mut text: String = name.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect();

@@ -19,7 +19,7 @@ use snick_certificate::{AtomId, Combination, Monomial, Poly};
 use dictionary::{Budget, CONSTANT, Dictionary, Solution, Terms};
 
 /// How many coefficients of the dictionary may be computed for one query.
-const MAX_WORK: u32 = 1_000_000;
+const MAX_WORK: u32 = 150_000;
 
 /// How many premises are looked at, those closest to the last one first.
 const MAX_PREMISES: usize = 256;
