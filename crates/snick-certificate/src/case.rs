@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::answer::{Answer, Guide};
 use crate::atoms::{Atom, Atoms, Function};
+use crate::classes::Classes;
 use crate::graph::{Graph, Size, Value};
 use crate::poly::{AtomId, Poly};
 
@@ -27,7 +28,7 @@ pub(crate) fn stuck<T>(reason: impl Into<String>) -> Step<T> {
     Err(Stop::Stuck(reason.into()))
 }
 
-/// A number that arithmetic must yield.
+/// The result of arithmetic, which fails if it exceeds the limits of polynomials.
 pub(crate) fn fits(poly: Option<Poly>) -> Step<Poly> {
     poly.ok_or_else(|| Stop::Stuck("an expression is too large".to_string()))
 }
@@ -35,8 +36,7 @@ pub(crate) fn fits(poly: Option<Poly>) -> Step<Poly> {
 /// The premises of one case, and what follows from them.
 pub(crate) struct Case<'c> {
     pub(crate) graph: &'c Graph,
-    /// The first value known to equal a value, if there is one.
-    pub(crate) class: &'c HashMap<Value, Value>,
+    classes: &'c Classes,
     pub(crate) atoms: &'c mut Atoms,
     guide: &'c mut dyn Guide,
     premises: Vec<Poly>,
@@ -57,7 +57,7 @@ impl<'c> Case<'c> {
     /// A case in which each polynomial is at least 0, or is not.
     pub(crate) fn new(
         graph: &'c Graph,
-        class: &'c HashMap<Value, Value>,
+        classes: &'c Classes,
         atoms: &'c mut Atoms,
         guide: &'c mut dyn Guide,
         assumed: &[(Poly, bool)],
@@ -65,7 +65,7 @@ impl<'c> Case<'c> {
     ) -> Step<Self> {
         let mut case = Self {
             graph,
-            class,
+            classes,
             atoms,
             guide,
             premises: Vec::new(),
@@ -253,9 +253,9 @@ impl<'c> Case<'c> {
         Ok(poly)
     }
 
-    /// The first value that is known to equal a value.
+    /// The earliest value that is known to equal a value.
     pub(crate) fn first(&self, value: Value) -> Value {
-        self.class.get(&value).copied().unwrap_or(value)
+        self.classes.first(value)
     }
 
     /// The size of an axis.

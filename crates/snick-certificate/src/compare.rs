@@ -1,10 +1,9 @@
 //! Compares two values element by element.
 
-use std::collections::HashMap;
-
 use crate::answer::Guide;
 use crate::atoms::{Atom, Atoms};
 use crate::case::{Case, Step, Stop, fits, stuck};
+use crate::classes::Classes;
 use crate::graph::{Graph, Value};
 use crate::meaning::Element;
 use crate::poly::Poly;
@@ -13,13 +12,13 @@ use crate::poly::Poly;
 const MAX_CASES: usize = 2_000;
 
 /// Proves that two values have the same element type, shape and elements, and that the second exists where the
-/// first does. `class` maps values to the first value known to equal them.
+/// first does.
 ///
 /// # Errors
 /// The reason why this is not proved.
 pub(crate) fn prove(
     graph: &Graph,
-    class: &HashMap<Value, Value>,
+    classes: &Classes,
     (before, after): (Value, Value),
     guide: &mut dyn Guide,
 ) -> Result<(), String> {
@@ -35,14 +34,14 @@ pub(crate) fn prove(
         _ => return Err("a rank is not known".to_string()),
     }
     let mut atoms = Atoms::default();
-    // Most proofs do not need the cases of minima, maxima and ranges, of which there may be many.
-    prove_cases(graph, class, (before, after), &mut atoms, guide, false)
-        .or_else(|_| prove_cases(graph, class, (before, after), &mut atoms, guide, true))
+    // The cases of minima, maxima and ranges are rarely needed, and their number grows exponentially.
+    prove_cases(graph, classes, (before, after), &mut atoms, guide, false)
+        .or_else(|_| prove_cases(graph, classes, (before, after), &mut atoms, guide, true))
 }
 
 fn prove_cases(
     graph: &Graph,
-    class: &HashMap<Value, Value>,
+    classes: &Classes,
     (before, after): (Value, Value),
     atoms: &mut Atoms,
     guide: &mut dyn Guide,
@@ -51,7 +50,7 @@ fn prove_cases(
     let mut cases = vec![Vec::new()];
     for _ in 0..MAX_CASES {
         let Some(assumed) = cases.pop() else { return Ok(()) };
-        let case = Case::new(graph, class, atoms, guide, &assumed, splits_functions);
+        let case = Case::new(graph, classes, atoms, guide, &assumed, splits_functions);
         let proved = case.and_then(|mut case| {
             let result = case.values_are_equal(before, after);
             // A case that cannot occur proves nothing wrong.
@@ -138,8 +137,7 @@ impl Case<'_> {
         if types[0] != types[1] {
             return stuck(format!("{} and {} have different element types", old.op, new.op));
         }
-        if matches!(types[0], Some("i64" | "i32" | "boolean" | "u8" | "i8" | "u64" | "u32" | "i16" | "u16"))
-            && let Some(before) = self.known_integer(a, i)?
+        if let Some(before) = self.known_integer(a, i)?
             && let Some(after) = self.known_integer(b, j)?
             && self.equal(&before, &after)?
         {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::answer::Guide;
+use crate::classes::Classes;
 use crate::compare;
 use crate::graph::{Graph, Node, Value};
 
@@ -17,8 +18,7 @@ type Key<'g> = (&'g str, Vec<(&'g str, String)>, Vec<usize>, Vec<Option<Value>>)
 #[derive(Debug)]
 pub struct Equalities<'g> {
     graph: &'g Graph,
-    /// The first value that equals a value, if it is another one.
-    class: HashMap<Value, Value>,
+    classes: Classes,
     /// The first value with these elements.
     constants: HashMap<usize, Value>,
     first: HashMap<Key<'g>, usize>,
@@ -37,7 +37,7 @@ impl<'g> Equalities<'g> {
         }
         Self {
             graph,
-            class: HashMap::new(),
+            classes: Classes::default(),
             constants: HashMap::new(),
             first: HashMap::new(),
             bodies: first,
@@ -81,13 +81,12 @@ impl<'g> Equalities<'g> {
 
     /// The first value that is known to equal a value.
     pub fn first(&self, value: Value) -> Value {
-        self.class.get(&value).copied().unwrap_or(value)
+        self.classes.first(value)
     }
 
     fn set_equal(&mut self, first: Value, value: Value) {
-        let first = self.first(first);
-        if first != value && self.graph.output(first).is_some() && !self.class.contains_key(&value) {
-            self.class.insert(value, first);
+        if self.graph.output(first).is_some() {
+            self.classes.join(first, value);
         }
     }
 
@@ -99,14 +98,8 @@ impl<'g> Equalities<'g> {
     pub fn prove(&mut self, before: Value, after: Value, guide: &mut dyn Guide) -> Result<(), String> {
         self.advance(before.node.max(after.node).saturating_add(1));
         if self.first(before) != self.first(after) {
-            compare::prove(self.graph, &self.class, (before, after), guide)?;
-            // The class of the later value becomes the class of the earlier one.
-            let [a, b] = [self.first(before), self.first(after)];
-            let (first, later) = if a < b { (a, b) } else { (b, a) };
-            for class in self.class.values_mut().filter(|class| **class == later) {
-                *class = first;
-            }
-            self.class.insert(later, first);
+            compare::prove(self.graph, &self.classes, (before, after), guide)?;
+            self.classes.join(before, after);
         }
         Ok(())
     }

@@ -20,8 +20,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
 }
 
-/// An operation. Operations, attributes and the order of inputs are those of OpenVINO, and snick's primitives
-/// `slice` and `bounds`. An operation that the table of meanings lacks is a function of its inputs.
+/// An operation of OpenVINO, with its attributes and the order of its inputs, or one of snick's primitives `slice`
+/// and `bounds`. An operation without an entry in the table of meanings is an unknown function of its inputs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Node {
     /// The type of the operation, without a version.

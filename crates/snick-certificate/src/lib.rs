@@ -39,6 +39,7 @@ mod answer;
 mod atoms;
 mod case;
 mod certificate;
+mod classes;
 mod compare;
 mod equalities;
 mod graph;

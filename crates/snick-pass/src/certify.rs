@@ -29,13 +29,14 @@ pub fn certify_rewrites(graph: &mut Graph, options: &RewriteOptions, has_smt: bo
 
 /// Proves that the outputs of two inferred graphs are equal for equal inputs. Inputs and outputs are matched by
 /// name if all names agree, otherwise by order. `has_smt` asks for the obligations of the proofs.
-pub fn certify_equal(a: &Graph, b: &Graph, _: &RewriteOptions, has_smt: bool) -> OutputProofs {
+pub fn certify_equal(a: &Graph, b: &Graph, options: &RewriteOptions, has_smt: bool) -> OutputProofs {
     let names: Vec<String> = a.results().map(|id| a.node(id).name().to_string()).collect();
     let mut step = CertificateStep { labels: labels_of(a), proof: None };
     let mut obligations = Vec::new();
+    let mut monitor = options.watch().start();
     let reasons = match task_of_graphs(a, b) {
         Ok(task) => {
-            let mut found = search(&task);
+            let mut found = search(&task, &mut monitor, &a.name);
             let (outputs, variables) = found.reasons.split_at_mut(names.len());
             // An output is proved for any number of runs in sequence only if the variables are.
             if let Some(reason) = variables.iter().flatten().next() {
@@ -57,7 +58,7 @@ pub fn certify_equal(a: &Graph, b: &Graph, _: &RewriteOptions, has_smt: bool) ->
     let outputs = names.into_iter().zip(reasons).map(|(name, reason)| OutputProof { name, reason });
     let models = vec![digest_of(a), digest_of(b)];
     let certificate = Certificate(snick_certificate::Certificate { models, steps: vec![step] });
-    OutputProofs { outputs: outputs.collect(), certificate, stopped: None, obligations }
+    OutputProofs { outputs: outputs.collect(), certificate, stopped: monitor.into_stopped(), obligations }
 }
 
 /// Checks that a certificate proves the rewrites of this inferred graph.

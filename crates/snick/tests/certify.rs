@@ -89,6 +89,9 @@ fn limits_and_the_caller_stop_the_work() {
     assert!(matches!(model.certify(&stop), Err(Error::Cancelled { .. })));
     let soon = CertifyOptions::new().limits(Limits::new().time(std::time::Duration::ZERO));
     assert!(matches!(model.certify(&soon), Err(Error::Limit { .. })));
+    // The models are equal, so only the proof can be stopped.
+    let after = CertifyOptions::new().after(&sliced(-1, "b")).progress(|_| ControlFlow::Break(()));
+    assert!(matches!(sliced(-1, "b").certify(&after), Err(Error::Cancelled { .. })));
 }
 
 #[cfg(feature = "emit")]

@@ -1,5 +1,4 @@
-//! Element-wise operations: functions of the elements of their inputs at the same index, of which nothing else
-//! is known.
+//! Element-wise operations: unknown functions of the elements of their inputs at the same index.
 
 use super::Element;
 use crate::case::{Case, Step, fits};
@@ -39,7 +38,7 @@ impl Node {
 }
 
 impl Case<'_> {
-    /// The size of an axis: that of an input whose size is not 1.
+    /// The size of an axis after broadcasting as in numpy.
     pub(super) fn broadcast_size(&mut self, node: &Node, value: Value, axis: usize) -> Step<Option<Poly>> {
         let Some(rank) = self.rank(value) else { return Ok(None) };
         let one = Poly::constant(1);

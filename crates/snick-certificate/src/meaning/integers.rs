@@ -1,8 +1,7 @@
 //! Integers of shape arithmetic.
 //!
-//! Sizes and what is computed from them are mathematical integers: a model in which they overflow their type
-//! is not covered. Integers that depend on elements of inputs may overflow: a sum or product of them is only
-//! known if it is proved to fit in its type.
+//! The checker assumes that arithmetic on sizes does not overflow. It does not assume this for integers that
+//! depend on elements of inputs: their sums and products are only known if they are proved to fit in their type.
 
 use super::Element;
 use crate::atoms::Atom;
@@ -142,7 +141,7 @@ impl Case<'_> {
         let is_exact =
             |input: &Value| self.is_exact(*input) || is_convert && self.type_range(*input).is_some();
         if !(self.is_integer(value) || is_boolean)
-            || !inputs.iter().take(if is_convert { 1 } else { 9 }).all(is_exact)
+            || !inputs.iter().take(if is_convert { 1 } else { inputs.len() }).all(is_exact)
         {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! The table of meanings: which element of which input an element of an output is.
+//! The table of meanings: maps each element of an output to an element of an input.
 
 mod elementwise;
 mod integers;

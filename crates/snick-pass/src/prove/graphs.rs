@@ -1,6 +1,6 @@
 //! What it means that two graphs compute the same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use snick_certificate::BodyProblem;
 use snick_ir::{Graph, NodeId, Op, Value};
@@ -58,7 +58,7 @@ fn build(a: &Graph, b: &Graph, matching: Matching, depth: usize) -> Result<Task,
     }
     let mut task = Task::default();
     let names = named_values(a);
-    let inputs: Vec<NodeId> = pairs;
+    let inputs: HashSet<NodeId> = pairs.into_iter().collect();
     for id in order(b)? {
         if inputs.contains(&id) {
             continue;

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use snick_certificate::{CertificateStep, Label};
-use snick_ir::Graph;
 use snick_ir::rewrite::{Applied, Proposal};
+use snick_ir::{Graph, Monitor};
 
 use super::answer::{CertifiedRewrite, RewriteStatus, SmtObligation};
 use super::search::{Task, search};
@@ -98,7 +98,8 @@ impl Prover {
         }
         let refused = match task {
             Ok(task) => {
-                let found = search(&task);
+                // The driver that applies the rewrites watches the limits.
+                let found = search(&task, &mut Monitor::default(), "");
                 let refused = found.reasons.into_iter().flatten().next();
                 if refused.is_none() {
                     if let Some(obligations) = &mut self.obligations {

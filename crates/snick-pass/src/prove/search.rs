@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use snick_certificate::{Answer, Equalities, Guide, Lemma, Poly, Problem, Proof, Value};
+use snick_ir::Monitor;
 
 use super::solve::contradiction;
 
@@ -29,19 +30,20 @@ pub(crate) struct Found {
     pub(crate) leaves: Vec<Vec<Poly>>,
 }
 
-/// Searches for a proof of the claims.
-pub(crate) fn search(task: &Task) -> Found {
+/// Searches for a proof of the claims, until the monitor stops the work. `place` is the name of the graph, for
+/// reports of progress.
+pub(crate) fn search(task: &Task, monitor: &mut Monitor, place: &str) -> Found {
     let mut questions = MAX_ALL_QUESTIONS;
-    search_within(task, &mut questions)
+    search_within(task, &mut questions, monitor, place)
 }
 
-fn search_within(task: &Task, questions: &mut usize) -> Found {
+fn search_within(task: &Task, questions: &mut usize, monitor: &mut Monitor, place: &str) -> Found {
     let problem = &task.problem;
     let mut proof = Proof::default();
     let mut leaves = Vec::new();
     let mut equal_bodies = Vec::new();
     for (number, (pair, body)) in problem.bodies.iter().zip(&task.bodies).enumerate() {
-        let found = search_within(body, questions);
+        let found = search_within(body, questions, monitor, place);
         if found.reasons.iter().all(Option::is_none) {
             equal_bodies.push((pair.before, pair.after));
             proof.bodies.push((number, found.proof));
@@ -74,7 +76,13 @@ fn search_within(task: &Task, questions: &mut usize) -> Found {
     let mut pairs: Vec<((Value, Value), Option<usize>)> = candidates.chain(claims).collect();
     pairs.sort_by_key(|((before, after), _)| before.node.max(after.node));
     let mut reasons = vec![None; problem.claims.len()];
-    for ((before, after), claim) in pairs {
+    let count = pairs.len();
+    for (done, ((before, after), claim)) in (1..).zip(pairs) {
+        if monitor.is_stopped() {
+            reasons.iter_mut().for_each(|reason| *reason = Some("the search was stopped".to_string()));
+            break;
+        }
+        monitor.report(done, count, place);
         match claim {
             Some(claim) => reasons[claim] = prove(before, after).err(),
             // A candidate that is not proved may not be needed.

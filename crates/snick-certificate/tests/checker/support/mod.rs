@@ -1,8 +1,5 @@
 //! Graphs for tests, a guide that finds proofs, and an interpreter.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
-#![allow(dead_code, reason = "each test uses some of the helpers")]
-
 mod arithmetic;
 pub mod guide;
 pub mod interpreter;

@@ -199,7 +199,7 @@ fn unknown_sizes_are_repeated_if_they_are_1() {
     }
 }
 
-/// The size of an element-wise operation is that of the operand whose size is not 1.
+/// Sizes of element-wise operations follow from broadcasting.
 #[test]
 fn sizes_of_element_wise_operations() {
     let sizes_of_operands = [[1, 3], [3, 1], [2, 1], [1, 2], [3, 3], [1, 1], [0, 1], [1, 0]];

@@ -1,9 +1,5 @@
 //! Proofs of problems, and certificates as JSON: what is valid is accepted, and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
-
-mod support;
-
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use snick_certificate::{
@@ -11,7 +7,7 @@ use snick_certificate::{
     Poly, Problem, Proof, Recorded, Size, Value,
 };
 
-use support::{ANY, Builder, ints, node, output};
+use crate::support::{ANY, Builder, ints, node, output};
 
 /// A slice of one axis.
 fn slice(builder: &mut Builder, data: Value, start: i64, length: i64) -> Value {

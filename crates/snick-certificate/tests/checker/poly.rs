@@ -1,7 +1,5 @@
 //! Tests polynomials by their values at random points.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
-
 use proptest::prelude::*;
 use snick_certificate::{AtomId, Combination, Monomial, Poly, gcd};
 

@@ -1,18 +1,14 @@
 //! Each operation of the table of meanings, element by element: every element of the output is proved equal
 //! to the elements of the inputs that it is a copy of, and to no others.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
-
 mod functions;
 mod moves;
 mod numbers;
-#[path = "../support/mod.rs"]
-mod support;
 
 use snick_certificate::{Attribute, Size, Value};
 
-use support::interpreter::{Tensor, evaluate, indices};
-use support::{ANY, Builder, ints, node, output, text, texts};
+use crate::support::interpreter::{Tensor, evaluate, indices};
+use crate::support::{ANY, Builder, ints, node, output, text, texts};
 
 /// Sizes as numbers.
 fn sizes(dims: &[i64]) -> Vec<Size> {

@@ -86,7 +86,7 @@ fn opaque_operations_are_functions_of_their_inputs() {
         builder.typed("Softmax", &[data], &[], output("f16", &dims)),
     ];
     let mut equalities = snick_certificate::Equalities::new(&builder.graph, []);
-    equalities.prove(data, copy, &mut support::guide::Elimination::default()).unwrap();
+    equalities.prove(data, copy, &mut crate::support::guide::Elimination::default()).unwrap();
     equalities.advance(builder.graph.nodes.len());
     assert_eq!(equalities.first(a), equalities.first(b));
     assert!(others.iter().all(|other| equalities.first(*other) != equalities.first(a)));

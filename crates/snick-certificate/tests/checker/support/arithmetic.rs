@@ -1,7 +1,5 @@
 //! Functions of elements.
 
-#![allow(clippy::panic, reason = "helpers of tests are tests")]
-
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_certificate::Node;

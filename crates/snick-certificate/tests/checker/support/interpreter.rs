@@ -3,8 +3,6 @@
 //! Elements of integer tensors are their values; all others are labels, and an operation that computes them
 //! is a hash of its operands. An element that cannot be computed is `None`.
 
-#![allow(clippy::panic, reason = "helpers of tests are tests")]
-
 use snick_certificate::{Attribute, Graph, Node, Size, SizeOp, Value};
 
 use super::arithmetic::{arithmetic, broadcast, label};

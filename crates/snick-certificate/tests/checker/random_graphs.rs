@@ -1,15 +1,11 @@
 //! Whatever the checker accepts is true: random graphs of all operations that the table of meanings knows are
 //! evaluated at several sizes by an independent interpreter, and values that are proved equal are equal.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
-
-mod support;
-
 use proptest::prelude::*;
 use snick_certificate::{Size, SizeOp, Value};
 
-use support::interpreter::{Tensor, evaluate};
-use support::{ANY, Builder, ints, of, output, text, texts};
+use crate::support::interpreter::{Tensor, evaluate};
+use crate::support::{ANY, Builder, ints, of, output, text, texts};
 
 /// Sizes of the two axes that are not known.
 const SIZES: [[i64; 2]; 9] = [[0, 2], [1, 1], [1, 3], [2, 1], [2, 2], [3, 2], [4, 3], [5, 4], [3, 0]];
