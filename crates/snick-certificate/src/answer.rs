@@ -10,11 +10,11 @@ pub struct Combination(pub Vec<(i64, Vec<usize>)>);
 impl Combination {
     /// Whether the sum is a negative constant.
     pub fn contradicts(&self, premises: &[Poly]) -> bool {
-        let sum = self.0.iter().try_fold(Poly::default(), |sum, (factor, product)| {
-            let product = product
-                .iter()
-                .try_fold(Poly::constant(1), |product, &premise| product.times(premises.get(premise)?))?;
-            if *factor <= 0 { None } else { sum.plus((*factor).into(), &product) }
+        let sum = self.0.iter().try_fold(Poly::ZERO, |sum, (factor, product)| {
+            let product = product.iter().try_fold(Poly::constant(1), |product, &premise| {
+                product.times(premises.get(premise)?).ok()
+            })?;
+            if *factor > 0 { sum.plus((*factor).into(), &product).ok() } else { None }
         });
         sum.and_then(|sum| sum.as_constant()).is_some_and(|constant| constant < 0)
     }

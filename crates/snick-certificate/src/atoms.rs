@@ -25,8 +25,6 @@ pub enum Atom {
 pub enum Function {
     /// The smaller of two integers.
     Min,
-    /// The larger of two integers.
-    Max,
     /// The first index of a range with a start, stop and step on an axis of a size.
     Start,
     /// The number of elements of such a range.

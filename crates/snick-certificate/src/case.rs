@@ -6,17 +6,19 @@ use crate::answer::{Answer, Guide};
 use crate::atoms::{Atom, Atoms, Function};
 use crate::classes::Classes;
 use crate::graph::{Graph, Size, Value};
-use crate::poly::{AtomId, Poly};
+use crate::poly::{AtomId, Poly, TooLarge};
 
 /// Largest number of steps of a case, and of nested calls.
 const MAX_STEPS: usize = 20_000;
 const MAX_DEPTH: usize = 100;
 
-/// Why a case stops before its end.
+/// Why a case, or a step of it, has no result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// The proof continues with the case that this polynomial is at least 0, and then with the other case.
     Split(Poly),
+    /// The table of meanings has no entry.
+    Opaque,
     /// Something could not be proved.
     Stuck(String),
 }
@@ -24,13 +26,27 @@ pub enum Stop {
 /// The result of a step of a proof.
 pub(crate) type Step<T> = Result<T, Stop>;
 
+impl From<TooLarge> for Stop {
+    fn from(error: TooLarge) -> Self {
+        Stop::Stuck(error.to_string())
+    }
+}
+
 pub(crate) fn stuck<T>(reason: impl Into<String>) -> Step<T> {
     Err(Stop::Stuck(reason.into()))
 }
 
-/// The result of arithmetic, which fails if it exceeds the limits of polynomials.
-pub(crate) fn fits(poly: Option<Poly>) -> Step<Poly> {
-    poly.ok_or_else(|| Stop::Stuck("an expression is too large".to_string()))
+/// What an entry of the table of meanings needs, or else it does not apply.
+pub(crate) fn needed<T>(part: Option<T>) -> Step<T> {
+    part.ok_or(Stop::Opaque)
+}
+
+/// The result of a step, if the table of meanings has an entry.
+pub(crate) fn if_known<T>(step: Step<T>) -> Step<Option<T>> {
+    match step {
+        Err(Stop::Opaque) => Ok(None),
+        step => step.map(Some),
+    }
 }
 
 /// The premises of one case, and what follows from them.
@@ -78,8 +94,7 @@ impl<'c> Case<'c> {
             depth: 0,
         };
         for (poly, is_true) in assumed {
-            case.assume(if *is_true { poly.clone() } else { fits(poly.negated())? });
-            case.decided.insert(poly.clone(), *is_true);
+            case.assume(if *is_true { poly.clone() } else { poly.negated()? });
         }
         Ok(case)
     }
@@ -95,10 +110,8 @@ impl<'c> Case<'c> {
     /// Runs a step of a recursive function.
     pub(crate) fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
         (self.depth, self.steps) = (self.depth + 1, self.steps + 1);
-        if self.depth > MAX_DEPTH || self.steps > MAX_STEPS {
-            return stuck("the proof has too many steps");
-        }
-        let result = step(self);
+        let is_within_limits = self.depth <= MAX_DEPTH && self.steps <= MAX_STEPS;
+        let result = if is_within_limits { step(self) } else { stuck("the proof has too many steps") };
         self.depth -= 1;
         result
     }
@@ -117,31 +130,29 @@ impl<'c> Case<'c> {
     }
 
     fn decide(&mut self, poly: &Poly, must_decide: bool) -> Step<Option<bool>> {
-        let poly = &poly.clone().tightened();
-        let negated = fits(poly.negated())?;
-        for (poly, is_true) in [(poly, true), (&negated, false)] {
+        let poly = poly.clone().tightened();
+        let negated = poly.negated()?;
+        for (poly, is_true) in [(&poly, true), (&negated, false)] {
             if self.is_manifest(poly) || self.premises.contains(poly) {
                 return Ok(Some(is_true));
             }
         }
-        if let Some(&is_true) = self.decided.get(poly) {
+        if let Some(&is_true) = self.decided.get(&poly) {
             return Ok(Some(is_true));
         }
-        let answer = self.guide.answer(&self.premises, poly, must_decide);
-        let (combination, is_true) = match answer {
+        let (combination, is_true) = match self.guide.answer(&self.premises, &poly, must_decide) {
             Answer::Holds(combination) => (combination, true),
             Answer::Fails(combination) => (combination, false),
-            Answer::Split if must_decide => return Err(Stop::Split(poly.clone())),
+            Answer::Split if must_decide => return Err(Stop::Split(poly)),
             Answer::Split | Answer::Unknown => return Ok(None),
         };
-        let length = self.premises.len();
         self.premises.push(if is_true { negated } else { poly.clone() });
         let is_proved = combination.contradicts(&self.premises);
-        self.premises.truncate(length);
+        self.premises.pop();
         if !is_proved {
             return stuck("a combination of premises proves nothing");
         }
-        self.decided.insert(poly.clone(), is_true);
+        self.decided.insert(poly, is_true);
         Ok(Some(is_true))
     }
 
@@ -154,11 +165,11 @@ impl<'c> Case<'c> {
 
     /// Whether two integers are known to be equal.
     pub(crate) fn equal(&mut self, a: &Poly, b: &Poly) -> Step<bool> {
-        let difference = fits(a.plus(-1, b))?;
+        let difference = a.plus(-1, b)?;
         if let Some(constant) = difference.as_constant() {
             return Ok(constant == 0);
         }
-        let opposite = fits(difference.times_constant(-1))?;
+        let opposite = difference.times_constant(-1)?;
         Ok(self.holds(difference)? && self.holds(opposite)?)
     }
 
@@ -171,26 +182,24 @@ impl<'c> Case<'c> {
         Ok(are_equal)
     }
 
+    /// The smaller of two integers.
     pub(crate) fn min(&mut self, a: Poly, b: Poly) -> Step<Poly> {
-        let condition = fits(b.plus(-1, &a))?;
-        if let Some(is_less) = self.without_cases(|case| case.ask(condition))? {
-            return Ok(if is_less { a } else { b });
+        let condition = b.plus(-1, &a)?;
+        match self.without_cases(|case| case.ask(condition))? {
+            Some(is_less) => Ok(if is_less { a } else { b }),
+            None => {
+                let smaller = self.function(Function::Min, vec![Some(a.clone()), Some(b.clone())])?;
+                self.assume(a.plus(-1, &smaller)?);
+                self.assume(b.plus(-1, &smaller)?);
+                Ok(smaller)
+            }
         }
-        let smaller = self.function(Function::Min, vec![Some(a.clone()), Some(b.clone())])?;
-        self.assume(fits(a.plus(-1, &smaller))?);
-        self.assume(fits(b.plus(-1, &smaller))?);
-        Ok(smaller)
     }
 
-    pub(crate) fn max(&mut self, a: Poly, b: Poly) -> Step<Poly> {
-        let condition = fits(a.plus(-1, &b))?;
-        if let Some(is_greater) = self.without_cases(|case| case.ask(condition))? {
-            return Ok(if is_greater { a } else { b });
-        }
-        let greater = self.function(Function::Max, vec![Some(a.clone()), Some(b.clone())])?;
-        self.assume(fits(greater.plus(-1, &a))?);
-        self.assume(fits(greater.plus(-1, &b))?);
-        Ok(greater)
+    /// The larger of two integers.
+    pub(crate) fn max(&mut self, a: &Poly, b: &Poly) -> Step<Poly> {
+        let (a, b) = (a.times_constant(-1)?, b.times_constant(-1)?);
+        Ok(self.min(a, b)?.times_constant(-1)?)
     }
 
     /// The value of a function whose cases are not distinguished.
@@ -201,38 +210,34 @@ impl<'c> Case<'c> {
     /// The result of a computation that may distinguish cases; `None` if it needs cases that are not
     /// distinguished.
     pub(crate) fn without_cases<T>(&mut self, compute: impl FnOnce(&mut Self) -> Step<T>) -> Step<Option<T>> {
-        let depth = self.depth;
         match compute(self) {
-            Err(Stop::Split(_)) if !self.splits_functions => {
-                self.depth = depth;
-                Ok(None)
-            }
+            Err(Stop::Split(_)) if !self.splits_functions => Ok(None),
             result => result.map(Some),
         }
     }
 
-    /// `a / b` rounded down, if `b` is known to be at least 1. Multiples of `b` are divided exactly.
-    pub(crate) fn quotient(&mut self, a: &Poly, b: &Poly) -> Step<Option<Poly>> {
-        if !self.holds(fits(b.plus_constant(-1))?)? {
-            return Ok(None);
+    /// `a / b` rounded down, where `b` must be known to be at least 1. Multiples of `b` are divided exactly.
+    pub(crate) fn quotient(&mut self, a: &Poly, b: &Poly) -> Step<Poly> {
+        let last = b.plus_constant(-1)?;
+        if !self.holds(last.clone())? {
+            return Err(Stop::Opaque);
         }
         let (whole, rest) = a.divided(b);
-        let below = fits(fits(b.plus_constant(-1))?.plus(-1, &rest))?;
-        if self.holds(rest.clone())? && self.holds(below)? {
-            return Ok(Some(whole));
+        if self.holds(rest.clone())? && self.holds(last.plus(-1, &rest)?)? {
+            return Ok(whole);
         }
         let atom = self.atoms.id(Atom::Quotient(rest.clone(), b.clone()));
         let quotient = Poly::atom(atom);
         if self.bounded.insert(atom) {
-            let remainder = fits(rest.plus(-1, &fits(b.times(&quotient))?))?;
-            self.assume(remainder.clone());
-            self.assume(fits(fits(b.plus_constant(-1))?.plus(-1, &remainder))?);
+            let remainder = rest.plus(-1, &b.times(&quotient)?)?;
+            self.assume(last.plus(-1, &remainder)?);
+            self.assume(remainder);
             if self.holds(rest)? {
                 self.non_negative.insert(atom);
                 self.assume(quotient.clone());
             }
         }
-        Ok(Some(fits(whole.plus(1, &quotient))?))
+        Ok(whole.plus(1, &quotient)?)
     }
 
     /// An atom with bounds.
@@ -241,13 +246,13 @@ impl<'c> Case<'c> {
         let poly = Poly::atom(atom);
         if self.bounded.insert(atom) {
             if let Some(low) = low {
-                self.assume(fits(poly.plus_constant(-i128::from(low)))?);
+                self.assume(poly.plus_constant(-i128::from(low))?);
                 if low >= 0 {
                     self.non_negative.insert(atom);
                 }
             }
             if let Some(high) = high {
-                self.assume(fits(high.plus(-1, &poly))?);
+                self.assume(high.plus(-1, &poly)?);
             }
         }
         Ok(poly)
@@ -258,55 +263,56 @@ impl<'c> Case<'c> {
         self.classes.first(value)
     }
 
+    /// The number of axes.
+    pub(crate) fn rank(&self, value: Value) -> Step<usize> {
+        Ok(needed(self.graph.dims(value))?.len())
+    }
+
     /// The size of an axis.
     pub(crate) fn dim(&mut self, value: Value, axis: usize) -> Step<Poly> {
         let value = self.first(value);
-        let Some(size) = self.graph.dims(value).and_then(|dims| dims.get(axis)) else {
-            return stuck("a rank is not known");
-        };
-        let Size::Any(low, high) = size else {
-            let size = self.size(size)?;
-            if self.is_before {
-                self.assume(size.clone());
+        match needed(self.graph.dims(value).and_then(|dims| dims.get(axis)))? {
+            Size::Any(low, high) => match self.nested(|case| if_known(case.computed_size(value, axis)))? {
+                Some(size) => Ok(size),
+                None => self.atom(
+                    Atom::Dim(value, axis),
+                    Some(*low),
+                    high.map(|high| Poly::constant(high.into())),
+                ),
+            },
+            size => {
+                let size = self.size(size)?;
+                if self.is_before {
+                    self.assume(size.clone());
+                }
+                Ok(size)
             }
-            return Ok(size);
-        };
-        if let Some(size) = self.nested(|case| case.computed_size(value, axis))? {
-            return Ok(size);
         }
-        let high = high.map(|high| Poly::constant(i128::from(high)));
-        self.atom(Atom::Dim(value, axis), Some(*low), high)
     }
 
     /// The sizes of all axes.
     pub(crate) fn dims(&mut self, value: Value) -> Step<Vec<Poly>> {
-        let Some(rank) = self.graph.dims(self.first(value)).map(<[Size]>::len) else {
-            return stuck("a rank is not known");
-        };
-        (0..rank).map(|axis| self.dim(value, axis)).collect()
+        (0..self.rank(self.first(value))?).map(|axis| self.dim(value, axis)).collect()
     }
 
     fn size(&mut self, size: &Size) -> Step<Poly> {
         use crate::graph::SizeOp::*;
         self.nested(|case| match size {
-            Size::Int(int) => Ok(Poly::constant(i128::from(*int))),
+            Size::Int(int) => Ok(Poly::constant((*int).into())),
             Size::Any(..) => stuck("a size is not known"),
             Size::Dim(value, axis) => case.dim(*value, *axis),
             Size::Element(value, index) => {
-                let rank = case.graph.dims(*value).map_or(0, <[Size]>::len);
+                let rank = case.rank(*value)?;
                 case.integer(*value, &vec![Poly::constant(*index as i128); rank])
             }
             Size::Of(op, both) => {
                 let (a, b) = (case.size(&both[0])?, case.size(&both[1])?);
                 match op {
-                    Add => fits(a.plus(1, &b)),
-                    Multiply => fits(a.times(&b)),
+                    Add => Ok(a.plus(1, &b)?),
+                    Multiply => Ok(a.times(&b)?),
                     Min => case.min(a, b),
-                    Max => case.max(a, b),
-                    FloorDivide => match case.quotient(&a, &b)? {
-                        Some(quotient) => Ok(quotient),
-                        None => stuck("a divisor may be 0"),
-                    },
+                    Max => case.max(&a, &b),
+                    FloorDivide => case.quotient(&a, &b),
                 }
             }
         })

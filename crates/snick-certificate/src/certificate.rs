@@ -1,6 +1,6 @@
 //! Certificates as files.
 
-use serde_json::{Value as Json, json};
+use serde_json::{Value as Json, from_value, json};
 
 use crate::answer::{Answer, Combination};
 use crate::graph::Value;
@@ -56,17 +56,16 @@ impl Certificate {
         if json["schema"] != SCHEMA {
             return Err(format!("the schema is not {SCHEMA}"));
         }
-        let certificate = Self {
-            models: list(&json["models"], |model| Some(model.as_str()?.to_string()))?,
-            steps: list(&json["steps"], step)?,
-        };
+        let damaged = || "the certificate is damaged: its content does not match its digest".to_string();
+        let certificate = Self::from_content(&json).ok_or_else(damaged)?;
         // Nothing is left out and nothing is ignored.
         let mut content = certificate.content();
         content["digest"] = json!(certificate.digest());
-        if content != json {
-            return Err("the certificate is damaged: its content does not match its digest".to_string());
-        }
-        Ok(certificate)
+        if content == json { Ok(certificate) } else { Err(damaged()) }
+    }
+
+    fn from_content(json: &Json) -> Option<Self> {
+        Some(Self { models: from_value(json["models"].clone()).ok()?, steps: list(&json["steps"], step)? })
     }
 
     fn content(&self) -> Json {
@@ -93,6 +92,15 @@ fn step_json(step: &CertificateStep) -> Json {
     json!({ "labels": labels, "proof": step.proof.as_ref().map(proof_json) })
 }
 
+fn step(json: &Json) -> Option<CertificateStep> {
+    let label = |json: &Json| {
+        let text = |name: &str| from_value(json[name].clone()).ok();
+        Some(Label { name: text("name")?, op: text("op")?, layer: text("layer")? })
+    };
+    let proof = if json["proof"].is_null() { None } else { Some(proof(&json["proof"])?) };
+    Some(CertificateStep { labels: list(&json["labels"], label)?, proof })
+}
+
 fn proof_json(proof: &Proof) -> Json {
     let value = |value: Value| json!([value.node, value.port]);
     let lemma = |lemma: &Lemma| {
@@ -106,59 +114,44 @@ fn proof_json(proof: &Proof) -> Json {
     })
 }
 
-fn answer_json(answer: &Answer) -> Json {
-    let sum = |combination: &Combination| -> Vec<Json> {
-        combination.0.iter().map(|(factor, product)| json!([factor, product])).collect()
+fn proof(json: &Json) -> Option<Proof> {
+    let value = |json: &Json| {
+        let (node, port) = from_value(json.clone()).ok()?;
+        Some(Value { node, port })
     };
+    let lemma = |json: &Json| {
+        let answers = list(&json["answers"], answer)?;
+        Some(Lemma { before: value(&json["before"])?, after: value(&json["after"])?, answers })
+    };
+    Some(Proof {
+        lemmas: list(&json["lemmas"], lemma)?,
+        // The parser bounds the nesting depth.
+        bodies: list(&json["bodies"], |json| Some((from_value(json[0].clone()).ok()?, proof(&json[1])?)))?,
+        claims: from_value(json["claims"].clone()).ok()?,
+    })
+}
+
+fn answer_json(answer: &Answer) -> Json {
     match answer {
-        Answer::Holds(combination) => json!({ "holds": sum(combination) }),
-        Answer::Fails(combination) => json!({ "fails": sum(combination) }),
+        Answer::Holds(Combination(sum)) => json!({ "holds": sum }),
+        Answer::Fails(Combination(sum)) => json!({ "fails": sum }),
         Answer::Split => json!("split"),
         Answer::Unknown => json!("unknown"),
     }
 }
 
-fn list<T>(json: &Json, item: impl Fn(&Json) -> Option<T>) -> Result<Vec<T>, String> {
-    let items = json.as_array().and_then(|items| items.iter().map(item).collect());
-    items.ok_or_else(|| "an entry is missing or has the wrong type".to_string())
-}
-
-fn step(json: &Json) -> Option<CertificateStep> {
-    let text = |json: &Json, key: &str| Some(json[key].as_str()?.to_string());
-    let label = |json: &Json| {
-        Some(Label { name: text(json, "name")?, op: text(json, "op")?, layer: text(json, "layer")? })
-    };
-    let proof = if json["proof"].is_null() { None } else { Some(proof(&json["proof"])?) };
-    Some(CertificateStep { labels: list(&json["labels"], label).ok()?, proof })
-}
-
-fn proof(json: &Json) -> Option<Proof> {
-    let number = |json: &Json| usize::try_from(json.as_u64()?).ok();
-    let value = |json: &Json| Some(Value { node: number(&json[0])?, port: number(&json[1])? });
-    let lemma = |json: &Json| {
-        Some(Lemma {
-            before: value(&json["before"])?,
-            after: value(&json["after"])?,
-            answers: list(&json["answers"], answer).ok()?,
-        })
-    };
-    Some(Proof {
-        lemmas: list(&json["lemmas"], lemma).ok()?,
-        // The parser bounds the nesting depth.
-        bodies: list(&json["bodies"], |json| Some((number(&json[0])?, proof(&json[1])?))).ok()?,
-        claims: list(&json["claims"], number).ok()?,
-    })
-}
-
 fn answer(json: &Json) -> Option<Answer> {
-    let number = |json: &Json| usize::try_from(json.as_u64()?).ok();
-    let term = |json: &Json| Some((json[0].as_i64()?, list(&json[1], number).ok()?));
-    let sum = |json: &Json| Some(Combination(list(json, term).ok()?));
     match json.as_str() {
         Some("split") => Some(Answer::Split),
         Some("unknown") => Some(Answer::Unknown),
         Some(_) => None,
-        None if json["holds"].is_array() => sum(&json["holds"]).map(Answer::Holds),
-        None => sum(&json["fails"]).map(Answer::Fails),
+        None if json["holds"].is_array() => {
+            Some(Answer::Holds(Combination(from_value(json["holds"].clone()).ok()?)))
+        }
+        None => Some(Answer::Fails(Combination(from_value(json["fails"].clone()).ok()?))),
     }
+}
+
+fn list<T>(json: &Json, item: impl Fn(&Json) -> Option<T>) -> Option<Vec<T>> {
+    json.as_array()?.iter().map(item).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::answer::Guide;
 use crate::atoms::{Atom, Atoms};
-use crate::case::{Case, Step, Stop, fits, stuck};
+use crate::case::{Case, Step, Stop, if_known, stuck};
 use crate::classes::Classes;
 use crate::graph::{Graph, Value};
 use crate::meaning::Element;
@@ -54,12 +54,13 @@ fn prove_cases(
         let proved = case.and_then(|mut case| {
             let result = case.values_are_equal(before, after);
             // A case that cannot occur proves nothing wrong.
-            let is_stuck = matches!(result, Err(Stop::Stuck(_)));
+            let is_stuck = matches!(result, Err(Stop::Stuck(_) | Stop::Opaque));
             if is_stuck && case.holds(Poly::constant(-1))? { Ok(()) } else { result }
         });
         match proved {
             Ok(()) => {}
             Err(Stop::Stuck(reason)) => return Err(reason),
+            Err(Stop::Opaque) => return Err("the meaning of a layer is not known".to_string()),
             Err(Stop::Split(condition)) => {
                 for is_true in [false, true] {
                     cases.push([assumed.as_slice(), &[(condition.clone(), is_true)]].concat());
@@ -83,7 +84,7 @@ impl Case<'_> {
         let mut index = Vec::new();
         for (axis, dim) in old.iter().enumerate() {
             // An index exists, so the axis is not empty.
-            let last = fits(dim.plus_constant(-1))?;
+            let last = dim.plus_constant(-1)?;
             self.assume(last.clone());
             index.push(self.atom(Atom::Index(axis), Some(0), Some(last))?);
         }
@@ -121,7 +122,7 @@ impl Case<'_> {
             return Ok(false);
         }
         let (old, new) = (self.dims(a)?, self.dims(b)?);
-        let (at, other) = (self.flat(&old, i)?, self.flat(&new, j)?);
+        let (at, other) = (Self::flat(&old, i)?, Self::flat(&new, j)?);
         self.equal(&at, &other)
     }
 
@@ -133,12 +134,11 @@ impl Case<'_> {
     ) -> Step<()> {
         let graph = self.graph;
         let (Some(old), Some(new)) = (graph.node(a), graph.node(b)) else { return stuck("no such value") };
-        let types = [a, b].map(|value| graph.output(value).map(|out| out.element_type.as_str()));
-        if types[0] != types[1] {
+        if self.element_type(a) != self.element_type(b) {
             return stuck(format!("{} and {} have different element types", old.op, new.op));
         }
-        if let Some(before) = self.known_integer(a, i)?
-            && let Some(after) = self.known_integer(b, j)?
+        if let Some(before) = if_known(self.known_integer(a, i))?
+            && let Some(after) = if_known(self.known_integer(b, j))?
             && self.equal(&before, &after)?
         {
             return Ok(());
@@ -158,23 +158,20 @@ impl Case<'_> {
         if have_equal_inputs && self.all_equal(i, j)? {
             return Ok(());
         }
-        let (Some(before), Some(after)) = (self.operands(a, old, i)?, self.operands(b, new, j)?) else {
+        let operands = (if_known(self.operands(a, old, i))?, if_known(self.operands(b, new, j))?);
+        let (Some(before), Some(mut after)) = operands else {
             return stuck(format!("the inputs of two layers {} may differ", old.op));
         };
-        let in_order: Step<Vec<()>> = before
-            .iter()
-            .cloned()
-            .zip(after.iter().cloned())
-            .map(|(a, b)| self.elements_are_equal(a, b))
-            .collect();
-        match in_order {
-            Err(Stop::Stuck(_)) if old.is_commutative() => {
-                for (a, b) in before.into_iter().zip(after.into_iter().rev()) {
-                    self.elements_are_equal(a, b)?;
-                }
-                Ok(())
+        match self.lists_are_equal(&before, &after) {
+            Err(Stop::Stuck(_) | Stop::Opaque) if old.is_commutative() => {
+                after.reverse();
+                self.lists_are_equal(&before, &after)
             }
-            in_order => in_order.map(drop),
+            result => result,
         }
+    }
+
+    fn lists_are_equal(&mut self, before: &[Element], after: &[Element]) -> Step<()> {
+        before.iter().zip(after).try_for_each(|(a, b)| self.elements_are_equal(a.clone(), b.clone()))
     }
 }

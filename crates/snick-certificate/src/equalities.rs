@@ -1,14 +1,14 @@
 //! Values of a graph that are known to be equal.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::answer::Guide;
 use crate::classes::Classes;
 use crate::compare;
-use crate::graph::{Graph, Node, Value};
+use crate::graph::{Attribute, Graph, Node, Value};
 
-/// What makes nodes equal: operation, attributes, bodies and inputs.
-type Key<'g> = (&'g str, Vec<(&'g str, String)>, Vec<usize>, Vec<Option<Value>>);
+/// What makes nodes equal: operation, attributes, bodies, inputs and the number of outputs.
+type Key<'g> = (&'g str, &'g BTreeMap<String, Attribute>, Vec<usize>, Vec<Option<Value>>, usize);
 
 /// Values of a graph that are known to be equal.
 ///
@@ -55,15 +55,14 @@ impl<'g> Equalities<'g> {
                 if let Some(constant) = &output.constant {
                     let value = Value { node: number, port };
                     let first = *self.constants.entry(constant.identity).or_insert(value);
-                    self.set_equal(first, value);
+                    self.classes.join(first, value);
                 }
             }
-            if self.graph.function(Value { node: number, port: 0 }).is_none() {
-                continue;
-            }
-            let first = *self.first.entry(self.key(node)).or_insert(number);
-            for port in 0..node.outputs.len() {
-                self.set_equal(Value { node: first, port }, Value { node: number, port });
+            if self.graph.function(Value { node: number, port: 0 }).is_some() {
+                let first = *self.first.entry(self.key(node)).or_insert(number);
+                for port in 0..node.outputs.len() {
+                    self.classes.join(Value { node: first, port }, Value { node: number, port });
+                }
             }
         }
     }
@@ -74,20 +73,13 @@ impl<'g> Equalities<'g> {
         if node.is_commutative() {
             inputs.sort_unstable();
         }
-        let attributes = node.attributes.iter().map(|(name, value)| (name.as_str(), format!("{value:?}")));
         let bodies = node.bodies.iter().map(|body| self.bodies.get(body).copied().unwrap_or(*body));
-        (&node.op, attributes.collect(), bodies.collect(), inputs)
+        (&node.op, &node.attributes, bodies.collect(), inputs, node.outputs.len())
     }
 
     /// The first value that is known to equal a value.
     pub fn first(&self, value: Value) -> Value {
         self.classes.first(value)
-    }
-
-    fn set_equal(&mut self, first: Value, value: Value) {
-        if self.graph.output(first).is_some() {
-            self.classes.join(first, value);
-        }
     }
 
     /// Proves that two values are equal: the same element type, shape and elements, for all sizes. Where the

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+pub use serde_json::Value as Attribute;
+
 /// An output of a node.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Value {
@@ -26,7 +28,8 @@ pub struct Graph {
 pub struct Node {
     /// The type of the operation, without a version.
     pub op: String,
-    /// All attributes that have an effect.
+    /// All attributes that have an effect: integers, texts, booleans, and lists of integers or texts. Numbers
+    /// with a fraction are texts.
     pub attributes: BTreeMap<String, Attribute>,
     /// The inputs; an absent optional input is `None`.
     pub inputs: Vec<Option<Value>>,
@@ -37,19 +40,6 @@ pub struct Node {
     /// Whether another node with the same inputs may have other outputs: inputs of the model, states, random
     /// numbers. Such a node equals only itself.
     pub is_unique: bool,
-}
-
-/// The value of an attribute. Numbers with a fraction, booleans and everything else are texts.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Attribute {
-    /// An integer.
-    Int(i64),
-    /// A list of integers.
-    Ints(Vec<i64>),
-    /// A text.
-    Text(String),
-    /// A list of texts.
-    Texts(Vec<String>),
 }
 
 /// What is known about an output. These are the premises of a certificate.
@@ -138,23 +128,18 @@ impl Node {
     }
 
     pub(crate) fn int(&self, name: &str) -> Option<i64> {
-        match self.attributes.get(name)? {
-            Attribute::Int(int) => Some(*int),
-            _ => None,
-        }
+        self.attributes.get(name)?.as_i64()
     }
 
-    pub(crate) fn ints(&self, name: &str) -> Option<&[i64]> {
-        match self.attributes.get(name)? {
-            Attribute::Ints(ints) => Some(ints),
-            _ => None,
-        }
+    pub(crate) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.attributes.get(name)?.as_array()?.iter().map(Attribute::as_i64).collect()
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        match self.attributes.get(name)? {
-            Attribute::Text(text) => Some(text),
-            _ => None,
-        }
+        self.attributes.get(name)?.as_str()
+    }
+
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.attributes.get(name).and_then(Attribute::as_bool) == Some(true)
     }
 }

@@ -16,7 +16,7 @@
 //! let slice = |input, length| Node {
 //!     op: "slice".into(),
 //!     attributes: [("axes", 0), ("start", 0), ("len", length), ("step", 1)]
-//!         .map(|(name, int)| (name.to_string(), Attribute::Ints(vec![int])))
+//!         .map(|(name, int)| (name.to_string(), Attribute::from(vec![int])))
 //!         .into(),
 //!     inputs: vec![Some(Value { node: input, port: 0 })],
 //!     outputs: vec![output(Size::Int(length))],
@@ -51,5 +51,5 @@ pub use answer::{Answer, Combination, Guide, Recorded};
 pub use certificate::{Certificate, CertificateStep, Label, digest};
 pub use equalities::Equalities;
 pub use graph::{Attribute, Constant, Graph, Node, Output, Size, SizeOp, Value};
-pub use poly::{AtomId, Monomial, Poly, gcd};
+pub use poly::{AtomId, Monomial, Poly, TooLarge, gcd};
 pub use problem::{BodyProblem, Lemma, Problem, Proof};

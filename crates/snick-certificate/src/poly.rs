@@ -1,7 +1,7 @@
 //! Polynomials over integer atoms with exact, checked arithmetic.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::fmt;
 
 /// The number of an integer that polynomials mention, such as a size or an index.
 pub type AtomId = u32;
@@ -16,11 +16,23 @@ const MAX_DEGREE: usize = 8;
 /// A sum of integer coefficients times products of atoms. No coefficient is 0, so equal polynomials are equal
 /// values.
 ///
-/// Arithmetic returns `None` on overflow, and if the result would have too many terms.
+/// Arithmetic fails if a coefficient overflows, or if the result has more than 64 terms or 8 factors in a term.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Poly {
     terms: BTreeMap<Monomial, i128>,
 }
+
+/// The result of arithmetic exceeds the limits of polynomials.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct TooLarge;
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an expression is too large")
+    }
+}
+
+impl std::error::Error for TooLarge {}
 
 impl Poly {
     /// The constant 0.
@@ -57,42 +69,39 @@ impl Poly {
     }
 
     /// `self + factor * other`
-    pub fn plus(&self, factor: i128, other: &Self) -> Option<Self> {
+    pub fn plus(&self, factor: i128, other: &Self) -> Result<Self, TooLarge> {
         let mut sum = self.clone();
         for (monomial, coefficient) in other.terms() {
-            sum.add(monomial.clone(), factor.checked_mul(coefficient)?)?;
+            sum.add(monomial.clone(), factor.checked_mul(coefficient).ok_or(TooLarge)?)?;
         }
-        (sum.terms.len() <= MAX_TERMS).then_some(sum)
+        sum.within_limits()
     }
 
     /// `self + constant`
-    pub fn plus_constant(&self, constant: i128) -> Option<Self> {
+    pub fn plus_constant(&self, constant: i128) -> Result<Self, TooLarge> {
         self.plus(1, &Self::constant(constant))
     }
 
     /// `factor * self`
-    pub fn times_constant(&self, factor: i128) -> Option<Self> {
-        Self::default().plus(factor, self)
+    pub fn times_constant(&self, factor: i128) -> Result<Self, TooLarge> {
+        Self::ZERO.plus(factor, self)
     }
 
     /// `self * other`
-    pub fn times(&self, other: &Self) -> Option<Self> {
-        let mut product = Self::default();
+    pub fn times(&self, other: &Self) -> Result<Self, TooLarge> {
+        let mut product = Self::ZERO;
         for (left, a) in self.terms() {
             for (right, b) in other.terms() {
                 let mut monomial = [left.as_slice(), right].concat();
                 monomial.sort_unstable();
-                if monomial.len() > MAX_DEGREE {
-                    return None;
-                }
-                product.add(monomial, a.checked_mul(b)?)?;
+                product.add(monomial, a.checked_mul(b).ok_or(TooLarge)?)?;
             }
         }
-        (product.terms.len() <= MAX_TERMS).then_some(product)
+        product.within_limits()
     }
 
     /// `-1 - self`, which is at least 0 where `self` is negative.
-    pub fn negated(&self) -> Option<Self> {
+    pub fn negated(&self) -> Result<Self, TooLarge> {
         Self::constant(-1).plus(-1, self)
     }
 
@@ -114,38 +123,37 @@ impl Poly {
     /// the divisor does not divide. Only a divisor with a single term divides any; the rest of a division of a
     /// coefficient is at least 0.
     pub fn divided(&self, divisor: &Self) -> (Self, Self) {
+        let (mut quotient, mut rest) = (Self::ZERO, self.clone());
         let mut terms = divisor.terms();
-        let (Some((factors, by)), None) = (terms.next(), terms.next()) else {
-            return (Self::default(), self.clone());
-        };
-        let (mut quotient, mut rest) = (Self::default(), Self::default());
-        for (monomial, coefficient) in self.terms() {
-            let left = without(monomial, factors);
-            match (left, coefficient.checked_div_euclid(by), coefficient.checked_rem_euclid(by)) {
-                (Some(left), Some(whole), Some(part)) => {
-                    let rests = [(whole, left, &mut quotient), (part, monomial.clone(), &mut rest)];
-                    for (coefficient, monomial, sum) in
-                        rests.into_iter().filter(|(coefficient, ..)| *coefficient != 0)
-                    {
-                        sum.terms.insert(monomial, coefficient);
-                    }
+        if let (Some((factors, by)), None) = (terms.next(), terms.next()) {
+            for (monomial, coefficient) in self.terms() {
+                if let Some(left) = without(monomial, factors)
+                    && let Some(part) = coefficient.checked_rem_euclid(by)
+                {
+                    quotient.terms.insert(left, coefficient.div_euclid(by));
+                    rest.terms.insert(monomial.clone(), part);
                 }
-                _ => drop(rest.terms.insert(monomial.clone(), coefficient)),
             }
+        }
+        for poly in [&mut quotient, &mut rest] {
+            poly.terms.retain(|_, coefficient| *coefficient != 0);
         }
         (quotient, rest)
     }
 
-    fn add(&mut self, monomial: Monomial, coefficient: i128) -> Option<()> {
-        match self.terms.entry(monomial) {
-            Entry::Vacant(_) if coefficient == 0 => {}
-            Entry::Vacant(entry) => drop(entry.insert(coefficient)),
-            Entry::Occupied(mut entry) => match entry.get().checked_add(coefficient)? {
-                0 => drop(entry.remove()),
-                sum => drop(entry.insert(sum)),
-            },
+    fn add(&mut self, monomial: Monomial, coefficient: i128) -> Result<(), TooLarge> {
+        let sum = self.terms.entry(monomial).or_default();
+        *sum = sum.checked_add(coefficient).ok_or(TooLarge)?;
+        Ok(())
+    }
+
+    fn within_limits(mut self) -> Result<Self, TooLarge> {
+        if self.terms.values().any(|coefficient| *coefficient == 0) {
+            self.terms.retain(|_, coefficient| *coefficient != 0);
         }
-        Some(())
+        let fits =
+            self.terms.len() <= MAX_TERMS && self.terms.keys().all(|factors| factors.len() <= MAX_DEGREE);
+        if fits { Ok(self) } else { Err(TooLarge) }
     }
 }
 

@@ -32,7 +32,7 @@ fn problem() -> Problem {
     let slice = |input, start, len| Node {
         op: "slice".into(),
         attributes: [("axes", 0), ("start", start), ("len", len), ("step", 1)]
-            .map(|(name, int)| (name.to_string(), Attribute::Ints(vec![int])))
+            .map(|(name, int)| (name.to_string(), Attribute::from(vec![int])))
             .into(),
         inputs: vec![Some(value(input))],
         outputs: vec![output(Size::Int(len))],
@@ -40,7 +40,7 @@ fn problem() -> Problem {
     };
     let joined = Node {
         op: "Concat".into(),
-        attributes: [("axis".to_string(), Attribute::Int(0))].into(),
+        attributes: [("axis".to_string(), Attribute::from(0))].into(),
         inputs: vec![Some(value(1)), Some(value(2))],
         outputs: vec![output(Size::Any(0, None))],
         ..Node::default()

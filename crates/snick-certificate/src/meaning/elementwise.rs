@@ -1,7 +1,7 @@
 //! Element-wise operations: unknown functions of the elements of their inputs at the same index.
 
 use super::Element;
-use crate::case::{Case, Step, fits};
+use crate::case::{Case, Step, Stop, needed};
 use crate::graph::{Node, Value};
 use crate::poly::Poly;
 
@@ -39,42 +39,50 @@ impl Node {
 
 impl Case<'_> {
     /// The size of an axis after broadcasting as in numpy.
-    pub(super) fn broadcast_size(&mut self, node: &Node, value: Value, axis: usize) -> Step<Option<Poly>> {
-        let Some(rank) = self.rank(value) else { return Ok(None) };
+    pub(super) fn broadcast_size(&mut self, node: &Node, value: Value, axis: usize) -> Step<Poly> {
+        let rank = self.rank(value)?;
         let one = Poly::constant(1);
         let mut size = one.clone();
         for input in node.inputs.iter().copied().flatten() {
-            let Some(own) = self.rank(self.first(input)) else { return Ok(None) };
+            let own = self.rank(self.first(input))?;
             let Some(axis) = (axis + own).checked_sub(rank) else { continue };
             let dim = self.dim(input, axis)?;
             if size == one {
                 size = dim;
             } else if dim != one && !self.equal(&size, &dim)? {
-                let is_repeated =
-                    !self.ask(fits(size.plus_constant(-2))?)? && self.ask(fits(size.plus_constant(-1))?)?;
+                let is_repeated = !self.ask(size.plus_constant(-2)?)? && self.ask(size.plus_constant(-1)?)?;
                 size = if is_repeated { dim } else { size };
             }
         }
-        Ok(Some(size))
+        Ok(size)
     }
 
     /// The elements that an element of an element-wise operation is a function of.
-    pub(crate) fn operands(
-        &mut self,
-        value: Value,
-        node: &Node,
-        index: &[Poly],
-    ) -> Step<Option<Vec<Element>>> {
+    pub(crate) fn operands(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Vec<Element>> {
         if !node.is_elementwise() || self.graph.function(value).is_none() {
-            return Ok(None);
+            return Err(Stop::Opaque);
         }
         let dims = self.dims(value)?;
-        let mut operands = Vec::new();
-        for input in node.inputs.iter().copied() {
-            let Some(input) = input else { return Ok(None) };
-            let Some(operand) = self.element_of(input, &dims, index)? else { return Ok(None) };
-            operands.push(operand);
+        node.inputs.iter().map(|input| self.element_of(needed(*input)?, &dims, index)).collect()
+    }
+
+    /// An element of an input that is broadcast to sizes.
+    pub(super) fn element_of(&mut self, input: Value, dims: &[Poly], index: &[Poly]) -> Step<Element> {
+        let own = self.dims(input)?;
+        let skipped = needed(index.len().checked_sub(own.len()))?;
+        let mut source = Vec::new();
+        for (dim, (size, at)) in own.iter().zip(dims.iter().zip(index).skip(skipped)) {
+            let is_repeated = match dim.as_constant() {
+                Some(dim) => dim == 1,
+                None => dim != size && !self.ask(dim.plus_constant(-2)?)?,
+            };
+            source.push(if is_repeated { Poly::ZERO } else { at.clone() });
+            // Sizes are equal, or one of them is 1.
+            let size = if is_repeated { &Poly::constant(1) } else { size };
+            for (a, b) in [(dim, size), (size, dim)] {
+                self.require(a.plus(-1, b)?, "sizes may differ")?;
+            }
         }
-        Ok(Some(operands))
+        Ok((input, source))
     }
 }

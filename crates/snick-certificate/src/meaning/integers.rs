@@ -3,9 +3,8 @@
 //! The checker assumes that arithmetic on sizes does not overflow. It does not assume this for integers that
 //! depend on elements of inputs: their sums and products are only known if they are proved to fit in their type.
 
-use super::Element;
 use crate::atoms::Atom;
-use crate::case::{Case, Step, fits};
+use crate::case::{Case, Step, Stop, if_known, needed};
 use crate::graph::{Node, Value};
 use crate::poly::Poly;
 
@@ -17,78 +16,69 @@ const MAX_REDUCED: i64 = 16;
 
 impl Case<'_> {
     /// The only element of a tensor with one element.
-    pub(crate) fn scalar(&mut self, value: Value) -> Step<Poly> {
+    pub(super) fn scalar(&mut self, value: Value) -> Step<Poly> {
         let rank = self.rank(value).unwrap_or(0);
-        self.integer(value, &vec![Poly::default(); rank])
+        self.integer(value, &vec![Poly::ZERO; rank])
     }
 
     /// An element of an integer tensor.
     pub(crate) fn integer(&mut self, value: Value, index: &[Poly]) -> Step<Poly> {
         let mut origins = self.origins((value, index.to_vec()))?;
-        // There is always one: the element itself.
-        let Some((value, index)) = origins.pop() else { return Ok(Poly::default()) };
-        match self.nested(|case| case.known_integer(value, &index))? {
+        let (value, index) = needed(origins.pop())?;
+        match self.nested(|case| if_known(case.known_integer(value, &index)))? {
             Some(known) => Ok(known),
             None => {
-                let range = self.type_range(value);
-                let high = range.map(|(_, high)| Poly::constant(i128::from(high)));
-                self.atom(Atom::Element(value, index), range.map(|(low, _)| low), high)
+                let (low, high) = self.type_range(value).unzip();
+                self.atom(Atom::Element(value, index), low, high.map(|high| Poly::constant(high.into())))
             }
         }
     }
 
     /// An element of an integer tensor, as a polynomial.
-    pub(crate) fn known_integer(&mut self, value: Value, index: &[Poly]) -> Step<Option<Poly>> {
+    pub(crate) fn known_integer(&mut self, value: Value, index: &[Poly]) -> Step<Poly> {
         let graph = self.graph;
         if let Some(integers) = graph.integers(value) {
             return self.constant_element(value, integers, index);
         }
-        let Some(node) = graph.function(value).filter(|_| self.is_exact(value)) else { return Ok(None) };
-        match node.op.as_str() {
-            "ShapeOf" => {
-                let (Some(data), [at]) = (node.input(0), index) else { return Ok(None) };
-                let Some(rank) = self.rank(self.first(data)) else { return Ok(None) };
+        let node = needed(graph.function(value))?;
+        match (node.op.as_str(), index) {
+            _ if !self.is_integer(value) && self.element_type(value) != Some("boolean") => Err(Stop::Opaque),
+            ("ShapeOf", [at]) => {
+                let data = needed(node.input(0))?;
+                let rank = self.rank(self.first(data))?;
                 self.one_of(rank, at, |case, axis| case.dim(data, axis))
             }
-            "bounds" => {
-                Ok(self.bounds(node)?.map(|[start, length]| if value.port == 0 { start } else { length }))
+            ("bounds", _) => {
+                let (start, length) = self.bounds(node)?;
+                Ok(if value.port == 0 { start } else { length })
             }
-            "Range" => self.range_element(node, index),
-            "ReduceProd" | "ReduceSum" | "ReduceMax" | "ReduceMin" => self.reduced(node),
+            ("Range", [at]) => {
+                let (start, step) = (needed(node.input(0))?, needed(node.input(2))?);
+                if !self.is_integer(start) || !self.is_integer(step) {
+                    return Err(Stop::Opaque);
+                }
+                Ok(self.scalar(start)?.plus(1, &self.scalar(step)?.times(at)?)?)
+            }
+            ("ReduceProd" | "ReduceSum" | "ReduceMax" | "ReduceMin", _) => self.reduced(node),
             _ => self.computed(value, node, index),
         }
     }
 
-    fn range_element(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Poly>> {
-        let (Some(start), Some(step), [at]) = (node.input(0), node.input(2), index) else { return Ok(None) };
-        let is_whole = [start, step].iter().all(|input| self.is_integer(*input));
-        if !is_whole {
-            return Ok(None);
-        }
-        let (start, step) = (self.scalar(start)?, self.scalar(step)?);
-        Ok(start.plus(1, &fits(step.times(at))?))
-    }
-
     /// An element of a constant: of an arithmetic progression by its formula, of any other short one by cases.
-    fn constant_element(&mut self, value: Value, integers: &[i64], index: &[Poly]) -> Step<Option<Poly>> {
-        let flat = match index {
-            [] => Poly::default(),
-            [at] => at.clone(),
-            _ => {
-                let dims = self.dims(value)?;
-                self.flat(&dims, index)?
-            }
-        };
+    fn constant_element(&mut self, value: Value, integers: &[i64], index: &[Poly]) -> Step<Poly> {
+        let dims = self.dims(value)?;
+        let flat = Self::flat(&dims, index)?;
         let number = |at: usize| integers.get(at).map_or(0, |int| i128::from(*int));
-        if let Some(at) = flat.as_constant().and_then(|at| usize::try_from(at).ok()) {
-            return Ok(integers.get(at).map(|int| Poly::constant(i128::from(*int))));
+        if let Some(at) = flat.as_constant() {
+            return needed(usize::try_from(at).ok().filter(|at| *at < integers.len()))
+                .map(|at| Poly::constant(number(at)));
         }
         let step = if integers.len() > 1 { number(1) - number(0) } else { 0 };
         if (1..integers.len()).all(|at| number(at) - number(at - 1) == step) {
-            return Ok(Poly::constant(number(0)).plus(step, &flat));
+            return Ok(Poly::constant(number(0)).plus(step, &flat)?);
         }
         if integers.len() > MAX_CASES {
-            return Ok(None);
+            return Err(Stop::Opaque);
         }
         self.one_of(integers.len(), &flat, |_, at| Ok(Poly::constant(number(at))))
     }
@@ -98,114 +88,106 @@ impl Case<'_> {
         &mut self,
         count: usize,
         at: &Poly,
-        mut get: impl FnMut(&mut Self, usize) -> Step<Poly>,
-    ) -> Step<Option<Poly>> {
-        for i in 1..count {
-            let is_before = fits(Poly::constant(i as i128 - 1).plus(-1, at))?;
-            if self.ask(is_before)? {
-                return get(self, i - 1).map(Some);
+        get: impl Fn(&mut Self, usize) -> Step<Poly>,
+    ) -> Step<Poly> {
+        let last = needed(count.checked_sub(1))?;
+        for i in 0..last {
+            if self.ask(Poly::constant(i as i128).plus(-1, at)?)? {
+                return get(self, i);
             }
         }
-        if count == 0 { Ok(None) } else { get(self, count - 1).map(Some) }
+        get(self, last)
     }
 
     /// The reduction of all elements of a short tensor with one axis.
-    fn reduced(&mut self, node: &Node) -> Step<Option<Poly>> {
-        let Some(data) = node.input(0) else { return Ok(None) };
-        let length = self.static_length(data).filter(|length| (1..=MAX_REDUCED).contains(length));
-        let (Some(length), Some([0 | -1])) = (length, self.constants(node, 1).as_deref()) else {
-            return Ok(None);
-        };
-        if !self.is_integer(data) {
-            return Ok(None);
+    fn reduced(&mut self, node: &Node) -> Step<Poly> {
+        let data = needed(node.input(0))?;
+        let length = self.static_length(data)?;
+        self.known_axis(node, 1, 1)?;
+        if !(1..=MAX_REDUCED).contains(&length) || !self.is_integer(data) {
+            return Err(Stop::Opaque);
         }
-        let mut reduced = None;
-        for at in 0..length {
-            let next = self.integer(data, &[Poly::constant(i128::from(at))])?;
-            reduced = Some(match (reduced, node.op.as_str()) {
-                (None, _) => next,
-                (Some(before), "ReduceProd") => fits(next.times(&before))?,
-                (Some(before), "ReduceSum") => fits(next.plus(1, &before))?,
-                (Some(before), "ReduceMax") => self.max(before, next)?,
-                (Some(before), _) => self.min(before, next)?,
-            });
+        let mut reduced = self.integer(data, &[Poly::ZERO])?;
+        for at in 1..length {
+            let next = self.integer(data, &[Poly::constant(at.into())])?;
+            reduced = match node.op.as_str() {
+                "ReduceProd" => next.times(&reduced)?,
+                "ReduceSum" => next.plus(1, &reduced)?,
+                "ReduceMax" => self.max(&reduced, &next)?,
+                _ => self.min(reduced, next)?,
+            };
         }
-        Ok(reduced.filter(|reduced| self.is_size(reduced)))
+        needed(Some(reduced).filter(|reduced| self.is_size(reduced)))
     }
 
     /// Arithmetic on sizes.
-    fn computed(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Option<Poly>> {
-        let is_boolean = self.graph.output(value).is_some_and(|out| out.element_type == "boolean");
-        let inputs: Vec<Value> = node.inputs.iter().copied().flatten().collect();
+    fn computed(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Poly> {
+        let is_boolean = self.element_type(value) == Some("boolean");
         let is_convert = matches!(node.op.as_str(), "Convert" | "ConvertLike");
-        let is_exact =
-            |input: &Value| self.is_exact(*input) || is_convert && self.type_range(*input).is_some();
-        if !(self.is_integer(value) || is_boolean)
-            || !inputs.iter().take(if is_convert { 1 } else { inputs.len() }).all(is_exact)
-        {
-            return Ok(None);
+        for (port, input) in node.inputs.iter().copied().flatten().enumerate() {
+            let is_exact = self.is_integer(input)
+                || self.element_type(input) == Some("boolean")
+                || is_convert && (port > 0 || self.type_range(input).is_some());
+            if !is_exact {
+                return Err(Stop::Opaque);
+            }
         }
-        let Some(operands) = self.operands(value, node, index)? else { return Ok(None) };
         let mut numbers = Vec::new();
-        for (operand, index) in &operands {
-            numbers.push(self.integer(*operand, index)?);
+        for (operand, index) in self.operands(value, node, index)? {
+            numbers.push(self.integer(operand, &index)?);
         }
-        let one = Poly::constant(1);
-        let as_bool = |is_true: bool| Some(Poly::constant(i128::from(is_true)));
+        let truth = |is_true: bool| Poly::constant(is_true.into());
         let computed = match (node.op.as_str(), numbers.as_slice()) {
-            ("Convert" | "ConvertLike", [a, ..]) if !is_boolean => Some(a.clone()),
-            ("Add", [a, b]) => a.plus(1, b),
-            ("Subtract", [a, b]) => a.plus(-1, b),
-            ("Multiply", [a, b]) => a.times(b),
-            ("Negative", [a]) => a.times_constant(-1),
-            ("Maximum", [a, b]) => Some(self.max(a.clone(), b.clone())?),
-            ("Minimum", [a, b]) => Some(self.min(a.clone(), b.clone())?),
-            ("Abs", [a]) => Some(self.max(a.clone(), fits(a.times_constant(-1))?)?),
-            ("ReLU", [a]) => Some(self.max(a.clone(), Poly::default())?),
+            ("Convert" | "ConvertLike", [a, ..]) if !is_boolean => a.clone(),
+            ("Add", [a, b]) => a.plus(1, b)?,
+            ("Subtract", [a, b]) => a.plus(-1, b)?,
+            ("Multiply" | "LogicalAnd", [a, b]) => a.times(b)?,
+            ("Negative", [a]) => a.times_constant(-1)?,
+            ("Maximum", [a, b]) => self.max(a, b)?,
+            ("Minimum", [a, b]) => self.min(a.clone(), b.clone())?,
+            ("Abs", [a]) => self.max(a, &a.times_constant(-1)?)?,
+            ("ReLU", [a]) => self.max(a, &Poly::ZERO)?,
             ("Divide" | "FloorMod" | "Mod", [a, b]) => {
-                let rounds_down = node.op == "FloorMod" || node.text("m_pythondiv") == Some("true");
+                let rounds_down = node.op == "FloorMod" || node.is_set("m_pythondiv");
                 if !rounds_down && !self.holds(a.clone())? {
-                    return Ok(None);
+                    return Err(Stop::Opaque);
                 }
-                match (self.quotient(a, b)?, node.op.as_str()) {
-                    (Some(quotient), "Divide") => Some(quotient),
-                    (Some(quotient), _) => a.plus(-1, &fits(quotient.times(b))?),
-                    (None, _) => None,
-                }
+                if node.op == "Divide" { self.quotient(a, b)? } else { self.remainder(a, b)? }
             }
             ("Select", [condition, yes, no]) => {
-                condition.as_constant().map(|condition| if condition == 0 { no.clone() } else { yes.clone() })
+                if needed(condition.as_constant())? == 0 {
+                    no.clone()
+                } else {
+                    yes.clone()
+                }
             }
-            ("LogicalNot", [a]) => one.plus(-1, a),
-            ("LogicalAnd", [a, b]) => a.times(b),
-            ("Less", [a, b]) => as_bool(!self.ask(fits(a.plus(-1, b))?)?),
-            ("GreaterEqual", [a, b]) => as_bool(self.ask(fits(a.plus(-1, b))?)?),
-            ("Greater", [a, b]) => as_bool(!self.ask(fits(b.plus(-1, a))?)?),
-            ("LessEqual", [a, b]) => as_bool(self.ask(fits(b.plus(-1, a))?)?),
+            ("LogicalNot", [a]) => Poly::constant(1).plus(-1, a)?,
+            ("Less", [a, b]) => truth(!self.ask(a.plus(-1, b)?)?),
+            ("GreaterEqual", [a, b]) => truth(self.ask(a.plus(-1, b)?)?),
+            ("Greater", [a, b]) => truth(!self.ask(b.plus(-1, a)?)?),
+            ("LessEqual", [a, b]) => truth(self.ask(b.plus(-1, a)?)?),
             ("Equal" | "NotEqual", [a, b]) => {
-                let is_equal = self.ask(fits(a.plus(-1, b))?)? && self.ask(fits(b.plus(-1, a))?)?;
-                as_bool(is_equal == (node.op == "Equal"))
+                let is_equal = self.ask(a.plus(-1, b)?)? && self.ask(b.plus(-1, a)?)?;
+                truth(is_equal == (node.op == "Equal"))
             }
-            _ => None,
+            _ => return Err(Stop::Opaque),
         };
-        let Some(computed) = computed else { return Ok(None) };
         // Constants far beyond all sizes, such as the end of a slice that means "all", may overflow.
         let is_small = computed.terms().all(|(_, coefficient)| i32::try_from(coefficient).is_ok());
         let is_size = is_small && computed.as_constant().is_none() && self.is_size(&computed);
-        Ok(if is_size || self.fits_type(&computed, value)? { Some(computed) } else { None })
+        if is_size || self.fits_type(&computed, value)? { Ok(computed) } else { Err(Stop::Opaque) }
     }
 
     /// Whether an integer is known not to overflow the type of a value.
     fn fits_type(&mut self, integer: &Poly, value: Value) -> Step<bool> {
-        let Some((low, high)) = self.type_range(value) else { return Ok(true) };
-        let above = fits(integer.plus_constant(-i128::from(low)))?;
-        let below = fits(Poly::constant(i128::from(high)).plus(-1, integer))?;
-        Ok(self.holds(above)? && self.holds(below)?)
+        let (low, high) = needed(self.type_range(value))?;
+        Ok(self.holds(integer.plus_constant(-i128::from(low))?)?
+            && self.holds(Poly::constant(high.into()).plus(-1, integer)?)?)
     }
 
     /// The least and the greatest integer of the element type of a value.
     fn type_range(&self, value: Value) -> Option<(i64, i64)> {
-        Some(match self.graph.output(value)?.element_type.as_str() {
+        Some(match self.element_type(value)? {
             "i64" => (i64::MIN, i64::MAX),
             "i32" => (i32::MIN.into(), i32::MAX.into()),
             "i16" => (i16::MIN.into(), i16::MAX.into()),
@@ -220,61 +202,25 @@ impl Case<'_> {
 
     /// Whether a polynomial consists of sizes, without elements of tensors.
     fn is_size(&self, poly: &Poly) -> bool {
-        poly.terms().all(|(monomial, _)| {
-            monomial.iter().all(|atom| match self.atoms.get(*atom) {
-                Some(Atom::Index(_) | Atom::Dim(..)) => true,
-                Some(Atom::Quotient(a, b)) => self.is_size(a) && self.is_size(b),
-                Some(Atom::Function(_, arguments)) => {
-                    arguments.iter().flatten().all(|poly| self.is_size(poly))
-                }
-                Some(Atom::Element(..)) | None => false,
-            })
+        poly.terms().flat_map(|(monomial, _)| monomial).all(|atom| match self.atoms.get(*atom) {
+            Some(Atom::Index(_) | Atom::Dim(..)) => true,
+            Some(Atom::Quotient(a, b)) => self.is_size(a) && self.is_size(b),
+            Some(Atom::Function(_, arguments)) => arguments.iter().flatten().all(|poly| self.is_size(poly)),
+            Some(Atom::Element(..)) | None => false,
         })
     }
 
     /// Whether elements have a type that sizes fit in.
     fn is_integer(&self, value: Value) -> bool {
-        self.graph.output(value).is_some_and(|out| matches!(out.element_type.as_str(), "i64" | "i32"))
-    }
-
-    fn is_exact(&self, value: Value) -> bool {
-        self.is_integer(value) || self.graph.output(value).is_some_and(|out| out.element_type == "boolean")
+        matches!(self.element_type(value), Some("i64" | "i32"))
     }
 
     /// The row-major position of an index.
-    pub(crate) fn flat(&mut self, dims: &[Poly], index: &[Poly]) -> Step<Poly> {
-        let mut flat = Poly::default();
+    pub(crate) fn flat(dims: &[Poly], index: &[Poly]) -> Step<Poly> {
+        let mut flat = Poly::ZERO;
         for (dim, index) in dims.iter().zip(index) {
-            flat = fits(fits(flat.times(dim))?.plus(1, index))?;
+            flat = flat.times(dim)?.plus(1, index)?;
         }
         Ok(flat)
-    }
-
-    /// An element of an input of an element-wise operation.
-    pub(super) fn element_of(
-        &mut self,
-        input: Value,
-        dims: &[Poly],
-        index: &[Poly],
-    ) -> Step<Option<Element>> {
-        let own = self.dims(input)?;
-        let Some(skipped) = index.len().checked_sub(own.len()) else { return Ok(None) };
-        let mut at = Vec::new();
-        for (axis, dim) in own.iter().enumerate() {
-            let (Some(index), Some(size)) = (index.get(skipped + axis), dims.get(skipped + axis)) else {
-                return Ok(None);
-            };
-            let is_repeated = match dim.as_constant() {
-                Some(dim) => dim == 1,
-                None => dim != size && !self.ask(fits(dim.plus_constant(-2))?)?,
-            };
-            at.push(if is_repeated { Poly::default() } else { index.clone() });
-            // Sizes are equal, or one of them is 1.
-            let size = if is_repeated { &Poly::constant(1) } else { size };
-            for (a, b) in [(dim, size), (size, dim)] {
-                self.require(fits(a.plus(-1, b))?, "sizes may differ")?;
-            }
-        }
-        Ok(Some((input, at)))
     }
 }

@@ -1,144 +1,114 @@
 //! Operations that rearrange or repeat all elements.
 
 use super::Element;
-use crate::case::{Case, Step, fits};
+use crate::case::{Case, Step, Stop, needed};
 use crate::graph::{Node, Value};
 use crate::poly::Poly;
 
 impl Case<'_> {
-    pub(super) fn transposed(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
-        let Some(data) = node.input(0) else { return Ok(None) };
-        let mut order = match node.input(1) {
-            Some(_) => match self.constants(node, 1) {
-                Some(order) => order,
-                None => return Ok(None),
-            },
-            None => Vec::new(),
-        };
-        if order.is_empty() {
-            order = (0..index.len() as i64).rev().collect();
-        }
+    pub(super) fn transposed(&mut self, node: &Node, data: Value, index: &[Poly]) -> Step<Element> {
+        let order = node.input(1).map_or(Ok(Vec::new()), |_| self.constants(node, 1))?;
         let mut source = vec![None; index.len()];
-        for (axis, at) in order.into_iter().zip(index) {
-            let Some(axis) = Self::axis(axis, index.len()) else { return Ok(None) };
-            source[axis] = Some(at.clone());
+        for (i, at) in index.iter().enumerate() {
+            // Without an order, the axes are reversed.
+            let reversed = (index.len() - 1 - i) as i64;
+            let axis = if order.is_empty() { reversed } else { *needed(order.get(i))? };
+            source[Self::axis(axis, index.len())?] = Some(at.clone());
         }
-        Ok(source.into_iter().collect::<Option<_>>().map(|source| (data, source)))
+        Ok((data, needed(source.into_iter().collect())?))
     }
 
     /// Elements keep their row-major order.
-    pub(super) fn reshaped(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Option<Element>> {
-        let Some(data) = node.input(0) else { return Ok(None) };
+    pub(super) fn reshaped(&mut self, data: Value, value: Value, index: &[Poly]) -> Step<Element> {
         let (inner, outer) = (self.dims(data)?, self.dims(value)?);
         // Axes of size 1 have the index 0, and do not change the order.
         let one = Poly::constant(1);
         let long = |dims: &[Poly]| (0..dims.len()).filter(|&axis| dims[axis] != one).collect::<Vec<_>>();
         let (mut sources, mut targets) = (long(&inner), long(&outer));
-        let mut source = vec![Poly::default(); inner.len()];
+        let mut source = vec![Poly::ZERO; inner.len()];
         while !(sources.is_empty() && targets.is_empty()) {
             // The first axes with the same number of elements.
-            let Some((m, n)) = self.first_equal_groups(&inner, &sources, &outer, &targets)? else {
-                return Ok(None);
-            };
-            let (own, others): (Vec<_>, Vec<_>) =
-                (sources.drain(..m).collect(), targets.drain(..n).collect());
-            let pick = |list: &[Poly], axes: &[usize]| {
-                axes.iter().map(|&axis| list[axis].clone()).collect::<Vec<_>>()
-            };
-            let mut rest = self.flat(&pick(&outer, &others), &pick(index, &others))?;
+            let (m, n) = self.first_equal_groups(&pick(&inner, &sources), &pick(&outer, &targets))?;
+            let own: Vec<_> = sources.drain(..m).collect();
+            let others: Vec<_> = targets.drain(..n).collect();
+            let mut rest = Self::flat(&pick(&outer, &others), &pick(index, &others))?;
             for (i, &axis) in own.iter().enumerate() {
-                let stride =
-                    own[i + 1..].iter().try_fold(one.clone(), |product, &axis| product.times(&inner[axis]));
-                let stride = fits(stride)?;
-                let at = if stride == one { Some(rest.clone()) } else { self.quotient(&rest, &stride)? };
-                let Some(at) = at else { return Ok(None) };
-                rest = fits(rest.plus(-1, &fits(stride.times(&at))?))?;
+                let mut inside = own[i + 1..].iter();
+                let stride = inside.try_fold(one.clone(), |product, &axis| product.times(&inner[axis]))?;
+                let at = if stride == one { rest.clone() } else { self.quotient(&rest, &stride)? };
+                rest = rest.plus(-1, &stride.times(&at)?)?;
                 source[axis] = at;
             }
         }
-        Ok(Some((data, source)))
+        Ok((data, source))
     }
 
-    /// How many leading axes of each side hold the same number of elements; as few as possible.
-    fn first_equal_groups(
-        &mut self,
-        inner: &[Poly],
-        sources: &[usize],
-        outer: &[Poly],
-        targets: &[usize],
-    ) -> Step<Option<(usize, usize)>> {
-        let products = |dims: &[Poly], axes: &[usize]| {
-            let mut product = Poly::constant(1);
-            let mut products = vec![product.clone()];
-            for &axis in axes {
-                product = fits(product.times(&dims[axis]))?;
-                products.push(product.clone());
+    /// How many leading sizes of each side have the same product; as few as possible.
+    fn first_equal_groups(&mut self, inner: &[Poly], outer: &[Poly]) -> Step<(usize, usize)> {
+        let products = |dims: &[Poly]| {
+            let mut products = vec![Poly::constant(1)];
+            for (i, dim) in dims.iter().enumerate() {
+                products.push(products[i].times(dim)?);
             }
-            Ok(products)
+            Step::Ok(products)
         };
-        let (left, right) = (products(inner, sources)?, products(outer, targets)?);
+        let (left, right) = (products(inner)?, products(outer)?);
         for is_proved in [false, true] {
-            for total in 1..left.len() + right.len() - 1 {
-                for m in 0..=total.min(left.len() - 1) {
-                    let (Some(a), Some(b)) = (left.get(m), right.get(total - m)) else { continue };
+            for total in 1..=inner.len() + outer.len() {
+                for m in total.saturating_sub(outer.len())..=total.min(inner.len()) {
+                    let (a, b) = (&left[m], &right[total - m]);
                     if a == b || is_proved && self.equal(a, b)? {
-                        return Ok(Some((m, total - m)));
+                        return Ok((m, total - m));
                     }
                 }
             }
         }
-        let (Some(a), Some(b)) = (left.last(), right.last()) else { return Ok(None) };
+        let (a, b) = (&left[inner.len()], &right[outer.len()]);
         for (a, b) in [(a, b), (b, a)] {
-            self.require(fits(a.plus(-1, b))?, "the number of elements may differ")?;
+            self.require(a.plus(-1, b)?, "the number of elements may differ")?;
         }
-        Ok(Some((sources.len(), targets.len())))
+        Ok((inner.len(), outer.len()))
     }
 
-    pub(super) fn broadcast(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Option<Element>> {
-        let Some(data) = node.input(0) else { return Ok(None) };
-        let dims = self.dims(value)?;
+    pub(super) fn broadcast(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Element> {
+        let (data, dims) = (needed(node.input(0))?, self.dims(value)?);
         match node.text("mode") {
             Some("numpy" | "bidirectional") => self.element_of(data, &dims, index),
-            Some("explicit" | "none") if node.input(2).is_some() => {
-                let Some(mapping) = self.constants(node, 2) else { return Ok(None) };
-                let mapping: Option<Vec<usize>> =
-                    mapping.into_iter().map(|axis| Self::axis(axis, index.len())).collect();
-                let Some(mapping) = mapping else { return Ok(None) };
-                let pick = |list: &[Poly]| mapping.iter().map(|&axis| list[axis].clone()).collect::<Vec<_>>();
-                self.element_of(data, &pick(&dims), &pick(index))
+            Some("explicit" | "none") => {
+                let mapping = self.constants(node, 2)?.into_iter().map(|axis| Self::axis(axis, index.len()));
+                let mapping = mapping.collect::<Step<Vec<_>>>()?;
+                self.element_of(data, &pick(&dims, &mapping), &pick(index, &mapping))
             }
-            _ => Ok(None),
+            _ => Err(Stop::Opaque),
         }
     }
 
-    pub(super) fn tiled(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
-        let Some(data) = node.input(0) else { return Ok(None) };
+    pub(super) fn tiled(&mut self, data: Value, index: &[Poly]) -> Step<Element> {
         let dims = self.dims(data)?;
-        let Some(skipped) = index.len().checked_sub(dims.len()) else { return Ok(None) };
-        let mut source = Vec::new();
-        for (dim, at) in dims.iter().zip(&index[skipped..]) {
-            let Some(copies) = self.quotient(at, dim)? else { return Ok(None) };
-            source.push(fits(at.plus(-1, &fits(copies.times(dim))?))?);
-        }
-        Ok(Some((data, source)))
+        let skipped = needed(index.len().checked_sub(dims.len()))?;
+        let source = dims.iter().zip(&index[skipped..]).map(|(dim, at)| self.remainder(at, dim));
+        Ok((data, source.collect::<Step<_>>()?))
     }
 
-    pub(super) fn rolled(&mut self, node: &Node, index: &[Poly]) -> Step<Option<Element>> {
-        let (Some(data), Some(shifts), Some(axes)) =
-            (node.input(0), self.constants(node, 1), self.constants(node, 2))
-        else {
-            return Ok(None);
-        };
-        let is_scalar = node.input(1).and_then(|shifts| self.rank(shifts)) == Some(0);
-        let mut index = index.to_vec();
+    pub(super) fn rolled(&mut self, node: &Node, data: Value, index: &[Poly]) -> Step<Element> {
+        let (shifts, axes) = (self.constants(node, 1)?, self.constants(node, 2)?);
+        let is_scalar = self.rank(needed(node.input(1))?)? == 0;
+        let mut source = index.to_vec();
         for (i, axis) in axes.into_iter().enumerate() {
-            let shift = shifts.get(if is_scalar { 0 } else { i });
-            let (Some(&shift), Some(axis)) = (shift, Self::axis(axis, index.len())) else { return Ok(None) };
+            let shift = *needed(shifts.get(if is_scalar { 0 } else { i }))?;
+            let axis = Self::axis(axis, index.len())?;
             let dim = self.dim(data, axis)?;
-            let moved = fits(index[axis].plus_constant(-i128::from(shift)))?;
-            let Some(turns) = self.quotient(&moved, &dim)? else { return Ok(None) };
-            index[axis] = fits(moved.plus(-1, &fits(turns.times(&dim))?))?;
+            source[axis] = self.remainder(&source[axis].plus_constant(-i128::from(shift))?, &dim)?;
         }
-        Ok(Some((data, index)))
+        Ok((data, source))
     }
+
+    /// `a` modulo `b`, where `b` must be known to be at least 1.
+    pub(super) fn remainder(&mut self, a: &Poly, b: &Poly) -> Step<Poly> {
+        Ok(a.plus(-1, &self.quotient(a, b)?.times(b)?)?)
+    }
+}
+
+fn pick(list: &[Poly], axes: &[usize]) -> Vec<Poly> {
+    axes.iter().map(|&axis| list[axis].clone()).collect()
 }

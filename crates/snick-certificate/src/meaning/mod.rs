@@ -6,7 +6,7 @@ mod layout;
 mod pieces;
 mod slices;
 
-use crate::case::{Case, Step, fits, stuck};
+use crate::case::{Case, Step, Stop, if_known, needed, stuck};
 use crate::graph::{Node, Value};
 use crate::poly::Poly;
 
@@ -18,7 +18,7 @@ impl Case<'_> {
     pub(crate) fn origins(&mut self, element: Element) -> Step<Vec<Element>> {
         let mut origins = vec![(self.first(element.0), element.1)];
         while let Some((value, index)) = origins.last().cloned()
-            && let Some((source, index)) = self.nested(|case| case.origin(value, &index))?
+            && let Some((source, index)) = if_known(self.nested(|case| case.origin(value, &index)))?
         {
             origins.push((self.first(source), index));
         }
@@ -26,52 +26,47 @@ impl Case<'_> {
     }
 
     /// The element of an input that an element is a copy of.
-    fn origin(&mut self, value: Value, index: &[Poly]) -> Step<Option<Element>> {
-        let graph = self.graph;
-        let node = graph.function(value).filter(|_| self.rank(value) == Some(index.len()));
-        let Some(node) = node else { return Ok(None) };
-        match node.op.as_str() {
-            "Identity" => Ok(copied(node, index)),
-            "Convert" | "ConvertLike" => Ok(copied(node, index).filter(|(source, _)| {
-                let [from, to] =
-                    [*source, value].map(|value| graph.output(value).map(|out| &out.element_type));
-                from == to
-            })),
-            "slice" | "Slice" | "StridedSlice" => self.selected(node, index),
-            "Split" | "VariadicSplit" => self.part(node, value, index),
-            "Crop" => self.crop(node, index),
-            "Reverse" => self.reversed(node, index),
-            "Gather" => self.gathered(node, index),
-            "GatherND" => self.gathered_by_rows(node, index),
+    fn origin(&mut self, value: Value, index: &[Poly]) -> Step<Element> {
+        let node = needed(self.graph.function(value).filter(|_| self.rank(value) == Ok(index.len())))?;
+        let data = needed(node.input(0))?;
+        let (source, index) = match node.op.as_str() {
+            "Identity" => Ok((data, index.to_vec())),
+            "Convert" | "ConvertLike" if self.element_type(data) == self.element_type(value) => {
+                Ok((data, index.to_vec()))
+            }
+            "slice" | "Slice" | "StridedSlice" | "Split" | "VariadicSplit" | "Crop" | "Reverse" => {
+                self.selected(node, value, index)
+            }
+            "Gather" => self.gathered(node, data, index),
+            "GatherND" => self.gathered_by_rows(node, data, index),
             "Concat" => self.concatenated(node, index),
-            "Pad" => self.padded(node, value, index),
-            "Transpose" => self.transposed(node, index),
-            "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" => self.reshaped(node, value, index),
+            "Pad" => self.padded(node, data, index),
+            "Transpose" => self.transposed(node, data, index),
+            "Reshape" | "Squeeze" | "Unsqueeze" | "Flatten" => self.reshaped(data, value, index),
             "Broadcast" => self.broadcast(node, value, index),
-            "Tile" => self.tiled(node, index),
-            "Roll" => self.rolled(node, index),
-            _ => Ok(None),
-        }
+            "Tile" => self.tiled(data, index),
+            "Roll" => self.rolled(node, data, index),
+            _ => Err(Stop::Opaque),
+        }?;
+        needed(Some((source, index)).filter(|(source, index)| self.rank(*source) == Ok(index.len())))
     }
 
     /// The size of an axis, if it follows from the inputs.
-    pub(crate) fn computed_size(&mut self, value: Value, axis: usize) -> Step<Option<Poly>> {
-        let graph = self.graph;
-        let Some(node) = graph.function(value) else { return Ok(None) };
+    pub(crate) fn computed_size(&mut self, value: Value, axis: usize) -> Step<Poly> {
+        let node = needed(self.graph.function(value))?;
         match node.op.as_str() {
-            "slice" | "Slice" | "StridedSlice" => self.selected_size(node, axis),
+            "slice" | "Slice" | "StridedSlice" => self.selected_size(node, value, axis),
             "Concat" => self.concatenated_size(node, axis),
             "VariadicSplit" => self.part_size(node, value.port, axis),
             _ if node.is_elementwise() => self.broadcast_size(node, value, axis),
-            _ => Ok(None),
+            _ => Err(Stop::Opaque),
         }
     }
 
     /// Requires that an index is in range.
     fn in_range(&mut self, index: &Poly, dim: &Poly) -> Step<()> {
-        let below = fits(fits(dim.plus_constant(-1))?.plus(-1, index))?;
         self.require(index.clone(), "an index may be out of range")?;
-        self.require(below, "an index may be out of range")
+        self.require(dim.plus_constant(-1)?.plus(-1, index)?, "an index may be out of range")
     }
 
     /// Requires that a polynomial is at least 0, or else the value does not exist. For the value
@@ -85,33 +80,28 @@ impl Case<'_> {
         Ok(())
     }
 
+    /// The name of the element type of a value.
+    pub(crate) fn element_type(&self, value: Value) -> Option<&str> {
+        Some(&self.graph.output(value)?.element_type)
+    }
+
     /// The constant elements of an input.
-    fn constants(&self, node: &Node, port: usize) -> Option<Vec<i64>> {
-        Some(self.graph.integers(node.input(port)?)?.to_vec())
+    fn constants(&self, node: &Node, port: usize) -> Step<Vec<i64>> {
+        Ok(needed(node.input(port).and_then(|input| self.graph.integers(input)))?.to_vec())
     }
 
-    /// An index with another index on one axis.
-    fn at(index: &[Poly], axis: usize, new: Poly) -> Vec<Poly> {
-        let mut index = index.to_vec();
-        if let Some(old) = index.get_mut(axis) {
-            *old = new;
+    /// The axis that a constant input names.
+    fn known_axis(&self, node: &Node, port: usize, rank: usize) -> Step<usize> {
+        match self.constants(node, port)?.as_slice() {
+            [axis] => Self::axis(*axis, rank),
+            _ => Err(Stop::Opaque),
         }
-        index
-    }
-
-    /// The rank of a value.
-    fn rank(&self, value: Value) -> Option<usize> {
-        Some(self.graph.dims(value)?.len())
     }
 
     /// The number of an axis that may be counted from the end.
-    fn axis(axis: i64, rank: usize) -> Option<usize> {
-        let rank = i64::try_from(rank).ok()?;
-        let axis = if axis < 0 { axis + rank } else { axis };
-        usize::try_from(axis).ok().filter(|_| axis < rank)
+    fn axis(axis: i64, rank: usize) -> Step<usize> {
+        let from_start = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
+        let axis = from_start.and_then(|axis| usize::try_from(axis).ok());
+        needed(axis.filter(|axis| *axis < rank))
     }
-}
-
-fn copied(node: &Node, index: &[Poly]) -> Option<Element> {
-    Some((node.input(0)?, index.to_vec()))
 }

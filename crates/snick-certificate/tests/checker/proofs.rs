@@ -168,7 +168,7 @@ fn cycles_are_refused() {
         let mut builder = Builder::default();
         let output = output("f32", &[dims]);
         let data = builder.push(Node { is_unique: true, ..Node::default() }, vec![output.clone()]);
-        let attributes = [("axes", ints(&[0])), ("axis", snick_certificate::Attribute::Int(0))];
+        let attributes = [("axes", ints(&[0])), ("axis", snick_certificate::Attribute::from(0))];
         let next = Value { node: 2, port: 0 };
         builder.typed(op, &[next], &attributes, output.clone());
         builder.typed(op, &[Value { node: 1, port: 0 }, next], &attributes, output);
@@ -193,7 +193,7 @@ impl Guide for Always {
 fn a_guide_that_always_splits_comes_to_an_end() {
     let mut builder = Builder::default();
     let [a, b] = [(); 2].map(|()| builder.input("f32", &[ANY]));
-    let axis = [("axis", snick_certificate::Attribute::Int(0))];
+    let axis = [("axis", snick_certificate::Attribute::from(0))];
     let [ab, ba] = [[a, b, a, b], [b, a, b, a]].map(|inputs| builder.op("Concat", &inputs, &axis, &[ANY]));
     for answer in [Answer::Split, Answer::Unknown, Answer::Holds(Combination::default())] {
         assert!(Equalities::new(&builder.graph, []).prove(ab, ba, &mut Always(answer)).is_err());

@@ -110,12 +110,7 @@ impl Random {
             }
             "Divide" => {
                 let is_python = choices.below(2) == 0;
-                self.builder.op(
-                    op,
-                    &[a, b],
-                    &[("m_pythondiv", text(if is_python { "true" } else { "false" }))],
-                    &[],
-                )
+                self.builder.op(op, &[a, b], &[("m_pythondiv", is_python.into())], &[])
             }
             _ => self.builder.op(op, &[a, b], &[], &[]),
         }
@@ -204,14 +199,14 @@ impl Random {
             },
             10 => {
                 let picked = [choices.between(-2, 2), choices.between(-2, 2)];
-                let checks = ("checks_indices", text("true"));
+                let checks = ("checks_indices", true.into());
                 let attributes = if choices.below(2) == 0 { vec![checks] } else { Vec::new() };
                 let picked = b.list(&picked);
                 b.op("Gather", &[data, picked, at], &attributes, &changed(axis, Size::Int(2)))
             }
             11 => {
                 let kept = [&sizes[..axis], &sizes[axis + 1..]].concat();
-                let attributes = [("checks_indices", text("true"))];
+                let attributes = [("checks_indices", true.into())];
                 b.op("Gather", &[data, choices.of(scalars), at], &attributes, &kept)
             }
             12 => {
@@ -246,7 +241,7 @@ impl Random {
                 if b.element_type(left) != b.element_type(right) {
                     return;
                 }
-                let attribute = snick_certificate::Attribute::Int(axis as i64);
+                let attribute = snick_certificate::Attribute::from(axis as i64);
                 b.op("Concat", &[left, right], &[("axis", attribute)], &joined)
             }
             14 | 15 => {

@@ -58,7 +58,7 @@ impl<'g> Exporter<'g> {
                 new.inputs.push(Some(self.variable(&read.variable_id)));
             } else if !op.traits().intersects(OpTraits::PURE | OpTraits::HAS_BODIES) {
                 // Layers of the same name draw the same random numbers.
-                new.attributes.insert("layer".into(), Attribute::Text(node.name().to_string()));
+                new.attributes.insert("layer".into(), node.name().into());
             }
         }
         for fact in node.outputs() {
@@ -103,8 +103,8 @@ impl<'g> Exporter<'g> {
         let mut attributes: BTreeMap<String, Attribute> =
             op.attrs().iter().map(|(name, value)| (name.to_string(), attribute(value))).collect();
         if let Op::SubGraph(op) = op {
-            attributes.insert("kind".into(), Attribute::Text(format!("{:?}", op.kind)));
-            attributes.insert("maps".into(), Attribute::Text(format!("{:?}", op.maps)));
+            attributes.insert("kind".into(), format!("{:?}", op.kind).into());
+            attributes.insert("maps".into(), format!("{:?}", op.maps).into());
             return attributes;
         }
         // Versions of an op may differ in meaning although their attributes are equal.
@@ -114,7 +114,7 @@ impl<'g> Exporter<'g> {
             alike.len() - 1
         });
         if variant > 0 && !matches!(op, Op::Const(_)) {
-            attributes.insert("variant".into(), Attribute::Int(variant as i64));
+            attributes.insert("variant".into(), variant.into());
         }
         attributes
     }
@@ -165,11 +165,11 @@ impl Exported {
 
 fn attribute(value: &AttrValue) -> Attribute {
     match value {
-        AttrValue::Int(int) => Attribute::Int(*int),
-        AttrValue::Ints(ints) => Attribute::Ints(ints.to_vec()),
-        AttrValue::Text(text) => Attribute::Text(text.to_string()),
-        AttrValue::Texts(texts) => Attribute::Texts(texts.clone()),
-        AttrValue::Bool(bool) => Attribute::Text(bool.to_string()),
-        other => Attribute::Text(format!("{other:?}")),
+        AttrValue::Int(int) => Attribute::from(*int),
+        AttrValue::Ints(ints) => Attribute::from(ints.to_vec()),
+        AttrValue::Text(text) => Attribute::from(&**text),
+        AttrValue::Texts(texts) => Attribute::from(texts.clone()),
+        AttrValue::Bool(bool) => Attribute::from(*bool),
+        other => Attribute::from(format!("{other:?}")),
     }
 }

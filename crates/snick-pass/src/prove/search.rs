@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use snick_certificate::{Answer, Equalities, Guide, Lemma, Poly, Problem, Proof, Value};
 use snick_ir::Monitor;
 
-use super::solve::contradiction;
+use super::solve::Solver;
 
 /// Maximum number of questions in the proof of an equality, and in all proofs of a problem.
 const MAX_QUESTIONS: usize = 4_000;
@@ -57,8 +57,12 @@ fn search_within(task: &Task, questions: &mut usize, monitor: &mut Monitor, plac
         if equalities.first(before) == equalities.first(after) {
             return Ok(());
         }
-        let mut guide =
-            Search { answers: Vec::new(), leaves: Vec::new(), questions: MAX_QUESTIONS.min(*questions) };
+        let mut guide = Search {
+            answers: Vec::new(),
+            leaves: Vec::new(),
+            questions: MAX_QUESTIONS.min(*questions),
+            solver: Solver::default(),
+        };
         let start = guide.questions;
         let proved = equalities.prove(before, after, &mut guide);
         *questions -= start - guide.questions;
@@ -102,13 +106,14 @@ struct Search {
     leaves: Vec<Vec<Poly>>,
     /// The number of questions that may still be asked.
     questions: usize,
+    solver: Solver,
 }
 
 impl Search {
     fn decide(&mut self, premises: &[Poly], polynomial: &Poly, must_decide: bool) -> Option<Answer> {
         self.questions = self.questions.checked_sub(1)?;
-        let negated = [premises, &[polynomial.negated()?]].concat();
-        if let Some(combination) = contradiction(&negated) {
+        let negated = [premises, &[polynomial.negated().ok()?]].concat();
+        if let Some(combination) = self.solver.contradiction(&negated) {
             self.leaves.push(negated);
             return Some(Answer::Holds(combination));
         }
@@ -116,7 +121,7 @@ impl Search {
             return None;
         }
         let assumed = [premises, std::slice::from_ref(polynomial)].concat();
-        Some(match contradiction(&assumed) {
+        Some(match self.solver.contradiction(&assumed) {
             Some(combination) => {
                 self.leaves.push(assumed);
                 Answer::Fails(combination)

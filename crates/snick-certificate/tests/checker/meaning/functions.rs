@@ -41,7 +41,7 @@ fn element_wise_operations() {
                 new,
                 op,
                 &[a, b],
-                &[("auto_broadcast", text("numpy")), ("variant", Attribute::Int(1))],
+                &[("auto_broadcast", text("numpy")), ("variant", Attribute::from(1))],
             ),
         ] {
             assert!(!builder.is_proved(new, other), "{op}");
@@ -77,12 +77,12 @@ fn opaque_operations_are_functions_of_their_inputs() {
     let (mut builder, data) = with_input(&[2]);
     let dims = sizes(&[2]);
     let copy = builder.op("Identity", &[data], &[], &dims);
-    let a = builder.op("Softmax", &[data], &[("axis", Attribute::Int(0))], &dims);
-    let b = builder.op("Softmax", &[copy], &[("axis", Attribute::Int(0))], &dims);
+    let a = builder.op("Softmax", &[data], &[("axis", Attribute::from(0))], &dims);
+    let b = builder.op("Softmax", &[copy], &[("axis", Attribute::from(0))], &dims);
     let others = [
-        builder.op("Softmax", &[data], &[("axis", Attribute::Int(1))], &dims),
-        builder.op("LogSoftmax", &[data], &[("axis", Attribute::Int(0))], &dims),
-        builder.op("Softmax", &[data, data], &[("axis", Attribute::Int(0))], &dims),
+        builder.op("Softmax", &[data], &[("axis", Attribute::from(1))], &dims),
+        builder.op("LogSoftmax", &[data], &[("axis", Attribute::from(0))], &dims),
+        builder.op("Softmax", &[data, data], &[("axis", Attribute::from(0))], &dims),
         builder.typed("Softmax", &[data], &[], output("f16", &dims)),
     ];
     let mut equalities = snick_certificate::Equalities::new(&builder.graph, []);

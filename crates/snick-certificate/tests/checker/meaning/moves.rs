@@ -170,12 +170,12 @@ fn reversed_axes() {
 #[test]
 fn gathered_elements() {
     check_op("Gather", &[2, 3], &[&[2, 0], &[1]], &[], &[2, 2]);
-    check_op("Gather", &[2, 3], &[&[-1, -3, 1], &[-1]], &[("batch_dims", Attribute::Int(0))], &[2, 3]);
+    check_op("Gather", &[2, 3], &[&[-1, -3, 1], &[-1]], &[("batch_dims", Attribute::from(0))], &[2, 3]);
     let (mut builder, data) = with_input(&[2, 3, 2]);
     let indices = builder.constant("i64", &[2, 2], &[0, 2, 1, 1]);
     let axis = builder.scalar(1);
     for (batch, to) in [(0, [2, 2, 2, 2].as_slice()), (1, &[2, 2, 2]), (-1, &[2, 2, 2])] {
-        let attributes = [("batch_dims", Attribute::Int(batch))];
+        let attributes = [("batch_dims", Attribute::from(batch))];
         if batch >= 0 {
             let new = builder.op("Gather", &[data, indices, axis], &attributes, &sizes(to));
             check(builder.clone(), new);
@@ -184,7 +184,7 @@ fn gathered_elements() {
                 builder.op(
                     "Gather",
                     &[data, indices, axis],
-                    &[("batch_dims", Attribute::Int(batch))],
+                    &[("batch_dims", Attribute::from(batch))],
                     &sizes(to),
                 )
             });
@@ -205,7 +205,7 @@ fn gathered_elements_out_of_range() {
     for index in [3, -4, 7] {
         let list = builder.list(&[index]);
         let zeros = builder.op("Gather", &[data, list, axis], &[], &sizes(&[1]));
-        let checks = [("checks_indices", text("true"))];
+        let checks = [("checks_indices", true.into())];
         let error = builder.op("Gather", &[data, list, axis], &checks, &sizes(&[1]));
         for other in [first, zero] {
             assert!(!builder.is_proved(other, zeros) && !builder.is_proved(other, error));
@@ -226,7 +226,7 @@ fn gathered_rows() {
         (vec![1, 2, 1], vec![0, 1], vec![1, 2, 3]),
     ] {
         let list = rows(&mut builder, &dims, &list);
-        for attributes in [&[][..], &[("batch_dims", Attribute::Int(0))]] {
+        for attributes in [&[][..], &[("batch_dims", Attribute::from(0))]] {
             let new = builder.op("GatherND", &[data, list], attributes, &sizes(&to));
             check(builder.clone(), new);
         }
@@ -237,8 +237,8 @@ fn gathered_rows() {
     let last = builder.op("GatherND", &[data, list], &[], &sizes(&[1, 3]));
     assert!(!builder.is_proved(last, out));
     let list = rows(&mut builder, &[2, 1], &[1, 2]);
-    let batched = builder.op("GatherND", &[data, list], &[("batch_dims", Attribute::Int(1))], &sizes(&[2]));
-    let plain = builder.op("GatherND", &[data, list], &[("batch_dims", Attribute::Int(2))], &sizes(&[2]));
+    let batched = builder.op("GatherND", &[data, list], &[("batch_dims", Attribute::from(1))], &sizes(&[2]));
+    let plain = builder.op("GatherND", &[data, list], &[("batch_dims", Attribute::from(2))], &sizes(&[2]));
     assert!(!builder.is_proved(batched, plain));
 }
 
@@ -247,12 +247,12 @@ fn joined_tensors() {
     for axis in [1, -1] {
         let (mut builder, a) = with_input(&[2, 2]);
         let b = builder.input("f32", &sizes(&[2, 1]));
-        let joined = [("axis", Attribute::Int(axis))];
+        let joined = [("axis", Attribute::from(axis))];
         let new = builder.op("Concat", &[a, b, a], &joined, &sizes(&[2, 5]));
         let open = builder.op(
             "Concat",
             &[a, b, a],
-            &[("axis", Attribute::Int(axis)), ("x", text(""))],
+            &[("axis", Attribute::from(axis)), ("x", text(""))],
             &[Size::Int(2), ANY],
         );
         check(builder.clone(), new);

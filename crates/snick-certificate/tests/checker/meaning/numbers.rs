@@ -5,8 +5,8 @@ use super::*;
 /// Arithmetic on the sizes 7 and 3, compared with all results nearby.
 #[test]
 fn integer_arithmetic() {
-    let python = [("m_pythondiv", text("true"))];
-    let c = [("m_pythondiv", text("false"))];
+    let python = [("m_pythondiv", true.into())];
+    let c = [("m_pythondiv", false.into())];
     for (op, attributes, expected) in [
         ("Add", &[][..], 10),
         ("Subtract", &[], 4),
@@ -143,12 +143,12 @@ fn ranges_and_bounds() {
     ] {
         let mut builder = Builder::default();
         let [start, stop] = range.map(|bound| match bound {
-            Some(bound) => Attribute::Int(bound),
+            Some(bound) => Attribute::from(bound),
             None => text("open"),
         });
         let step = builder.scalar(step);
         let attributes =
-            [("size", Attribute::Int(10)), ("start", start), ("stop", stop), ("step", text("in"))];
+            [("size", Attribute::from(10)), ("start", start), ("stop", stop), ("step", text("in"))];
         let first =
             builder.push(node("bounds", &[step], &attributes), vec![output("i64", &[]), output("i64", &[])]);
         for (port, expected) in expected.into_iter().enumerate() {
@@ -188,12 +188,8 @@ fn unknown_sizes_are_repeated_if_they_are_1() {
         let first = builder.list(&[0, 0, 0]);
         let repeated = builder.op("Gather", &[data, first, axis], &[], &sizes(&[3]));
         let one_by_one = builder.list(&[0, 1, 2]);
-        let kept = builder.op(
-            "Gather",
-            &[data, one_by_one, axis],
-            &[("checks_indices", text("true"))],
-            &sizes(&[3]),
-        );
+        let kept =
+            builder.op("Gather", &[data, one_by_one, axis], &[("checks_indices", true.into())], &sizes(&[3]));
         assert_eq!(builder.is_proved(broadcast, repeated), high == 1 || high == 2, "{low} {high}");
         assert_eq!(builder.is_proved(broadcast, kept), low == 2, "{low} {high}");
     }

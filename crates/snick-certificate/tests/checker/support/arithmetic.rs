@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_certificate::Node;
 
-use super::interpreter::{Tensor, text};
+use super::interpreter::{Tensor, is_set};
 
 pub fn label(content: &impl Hash) -> i64 {
     let mut hasher = DefaultHasher::new();
@@ -27,7 +27,7 @@ pub fn arithmetic(node: &Node, numbers: &[i64]) -> Option<i64> {
         ("Minimum", [a, b]) => Some(*a.min(b)),
         // Certificates say nothing about a division by 0 that fails: here it has some value.
         ("Divide" | "Mod" | "FloorMod", [a, 0]) => Some(label(&(&node.op, a))),
-        ("Divide", [a, b]) if text(node, "m_pythondiv") == "true" => {
+        ("Divide", [a, b]) if is_set(node, "m_pythondiv") => {
             let quotient = a.checked_div(*b)?;
             Some(if a % b != 0 && (a < &0) != (b < &0) { quotient - 1 } else { quotient })
         }

@@ -21,7 +21,7 @@ impl Guide for Elimination {
         let with = |poly: Poly| contradiction(&[premises, &[poly]].concat());
         let answer = if self.answers.len() > MAX_QUESTIONS {
             Answer::Unknown
-        } else if let Some(combination) = polynomial.negated().and_then(with) {
+        } else if let Some(combination) = polynomial.negated().ok().and_then(with) {
             Answer::Holds(combination)
         } else if !must_decide {
             Answer::Unknown

@@ -199,24 +199,20 @@ fn python_slice(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> (
 }
 
 fn int(node: &Node, name: &str) -> Option<i64> {
-    match node.attributes.get(name)? {
-        Attribute::Int(int) => Some(*int),
-        _ => None,
-    }
+    node.attributes.get(name)?.as_i64()
 }
 
-fn ints<'n>(node: &'n Node, name: &str) -> &'n [i64] {
-    match node.attributes.get(name) {
-        Some(Attribute::Ints(ints)) => ints,
-        _ => &[],
-    }
+fn ints(node: &Node, name: &str) -> Vec<i64> {
+    let list = node.attributes.get(name).and_then(Attribute::as_array);
+    list.into_iter().flatten().filter_map(Attribute::as_i64).collect()
 }
 
 pub fn text<'n>(node: &'n Node, name: &str) -> &'n str {
-    match node.attributes.get(name) {
-        Some(Attribute::Text(text)) => text,
-        _ => "",
-    }
+    node.attributes.get(name).and_then(Attribute::as_str).unwrap_or("")
+}
+
+pub fn is_set(node: &Node, name: &str) -> bool {
+    node.attributes.get(name) == Some(&Attribute::Bool(true))
 }
 
 fn selections(node: &Node, operands: &[&Tensor]) -> Option<Vec<Selection>> {
@@ -227,9 +223,9 @@ fn selections(node: &Node, operands: &[&Tensor]) -> Option<Vec<Selection>> {
             let mut all: Vec<Selection> = (0..data.rank()).map(whole).collect();
             let mut scalars = operands[1..].iter();
             for (i, axis) in ints(node, "axes").iter().enumerate() {
-                let mut number = |name: &str| match &node.attributes[name] {
-                    Attribute::Ints(ints) => Some(ints[i]),
-                    Attribute::Texts(texts) => texts[i].parse().ok().or_else(|| scalars.next()?.at(0)),
+                let mut number = |name: &str| match &node.attributes[name][i] {
+                    Attribute::Number(number) => number.as_i64(),
+                    Attribute::String(text) => text.parse().ok().or_else(|| scalars.next()?.at(0)),
                     _ => None,
                 };
                 let [start, length, step] = ["start", "len", "step"].map(&mut number);
@@ -356,7 +352,7 @@ fn element(
             let dim = data.dims[axis];
             let picked = if picked < 0 { picked + dim } else { picked };
             if !(0..dim).contains(&picked) {
-                let is_error = dim == 0 || text(node, "checks_indices") == "true";
+                let is_error = dim == 0 || is_set(node, "checks_indices");
                 return if is_error { None } else { Some(0) };
             }
             data.get(&[&index[..axis], &[picked], &index[inner..]].concat())
@@ -432,8 +428,8 @@ fn element(
         "bounds" => {
             let mut scalars = operands.iter();
             let mut number = |name: &str| match &node.attributes[name] {
-                Attribute::Int(int) => Some(*int),
-                Attribute::Text(text) if text == "in" => scalars.next()?.at(0),
+                Attribute::Number(number) => number.as_i64(),
+                Attribute::String(text) if text == "in" => scalars.next()?.at(0),
                 _ => None,
             };
             let [size, start, stop, step] = ["size", "start", "stop", "step"].map(&mut number);

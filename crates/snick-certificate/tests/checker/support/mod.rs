@@ -160,13 +160,13 @@ pub fn of(op: SizeOp, a: Size, b: Size) -> Size {
 }
 
 pub fn text(text: &str) -> Attribute {
-    Attribute::Text(text.to_string())
+    Attribute::from(text)
 }
 
 pub fn ints(ints: &[i64]) -> Attribute {
-    Attribute::Ints(ints.to_vec())
+    Attribute::from(ints.to_vec())
 }
 
 pub fn texts(texts: &[&str]) -> Attribute {
-    Attribute::Texts(texts.iter().map(|text| (*text).to_string()).collect())
+    Attribute::from(texts.to_vec())
 }

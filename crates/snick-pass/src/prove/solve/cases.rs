@@ -4,7 +4,7 @@ use std::ops::{Add, Mul, Sub};
 
 use snick_certificate::Poly;
 
-use super::contradiction;
+use super::tests::contradiction;
 
 /// An integer with cases.
 #[derive(Clone)]

@@ -18,8 +18,11 @@ use snick_certificate::{AtomId, Combination, Monomial, Poly};
 
 use dictionary::{Budget, CONSTANT, Dictionary, Solution, Terms};
 
-/// How many coefficients of the dictionary may be computed for one query.
+/// How many coefficients of the dictionary may be computed for one query. Long proofs distinguish many cases, so
+/// that most of their queries have no answer, and find it out at the limit: after many coefficients, it is lower.
 const MAX_WORK: u32 = 150_000;
+const MAX_WORK_AFTER_MANY: u32 = 5_000;
+const MANY: u32 = 5_000_000;
 
 /// How many premises are looked at, those closest to the last one first.
 const MAX_PREMISES: usize = 256;
@@ -34,13 +37,26 @@ const MAX_PRODUCTS: [usize; 2] = [256, 1024];
 /// The work of multiplying premises, per term of the product.
 const WORK_PER_TERM: usize = 20;
 
-/// Finds a combination of premises that is a negative constant; `None` if there is none within the budget.
-pub(super) fn contradiction(premises: &[Poly]) -> Option<Combination> {
-    let combination = by_at_most_two(premises).or_else(|| {
-        let mut budget = Budget(MAX_WORK);
-        related(premises).iter().find_map(|related| Problem::new(premises, related).solve(&mut budget))
-    })?;
-    combination.contradicts(premises).then_some(combination)
+/// Looks for contradictions among premises, for the questions of one proof.
+#[derive(Default)]
+pub(super) struct Solver {
+    /// How many coefficients were computed for all queries so far.
+    work: u32,
+}
+
+impl Solver {
+    /// Finds a combination of premises that is a negative constant; `None` if there is none within the budget.
+    pub(super) fn contradiction(&mut self, premises: &[Poly]) -> Option<Combination> {
+        let combination = by_at_most_two(premises).or_else(|| {
+            let limit = if self.work < MANY { MAX_WORK } else { MAX_WORK_AFTER_MANY };
+            let mut budget = Budget(limit);
+            let solve = |related: &Vec<usize>| Problem::new(premises, related).solve(&mut budget);
+            let combination = related(premises).iter().find_map(solve);
+            self.work = self.work.saturating_add(limit - budget.0);
+            combination
+        })?;
+        combination.contradicts(premises).then_some(combination)
+    }
 }
 
 /// The contradictions that need no search, which are most: a premise that is a negative constant, or one that
@@ -180,11 +196,11 @@ impl<'a> Problem<'a> {
         candidates.retain(|factors| !known.contains(factors));
         let before = self.inequalities.len();
         for factors in candidates.into_iter().take(limit) {
-            let mut product = Some(Poly::constant(1));
+            let mut product = Ok(Poly::constant(1));
             for &factor in &factors {
                 product = product.and_then(|product| product.times(&self.premises[factor]));
             }
-            if let Some(product) = product {
+            if let Ok(product) = product {
                 budget.spend(product.terms().count() * WORK_PER_TERM)?;
                 self.push(factors, &product);
             }

@@ -4,8 +4,12 @@ use snick_certificate::{Combination, Poly};
 use snick_tensor::SplitMix;
 
 use super::cases::Obligation;
-use super::contradiction;
 use super::obligations::{linear, nonlinear};
+use super::{MANY, MAX_WORK, Solver};
+
+pub(super) fn contradiction(premises: &[Poly]) -> Option<Combination> {
+    Solver::default().contradiction(premises)
+}
 
 /// The sum of coefficients times atoms, and a constant.
 fn poly(terms: &[(i128, u32)], constant: i128) -> Poly {
@@ -123,6 +127,21 @@ fn premises_far_from_the_last_one_are_found_among_many() {
     let combination = contradiction(&premises).unwrap();
     assert_eq!(combination.0.len(), 41);
     assert!(combination.contradicts(&premises));
+}
+
+#[test]
+fn queries_may_do_less_work_after_many() {
+    // a0 < a1 < .. < an < a0
+    let circle = |n: u32| {
+        let ascending = (0..n).map(|atom| poly(&[(-1, atom), (1, atom + 1)], -1));
+        ascending.chain([poly(&[(-1, n), (1, 0)], -1)]).collect::<Vec<_>>()
+    };
+    let mut solver = Solver::default();
+    assert!(solver.contradiction(&circle(40)).is_some());
+    assert!((1..=MAX_WORK).contains(&solver.work));
+    solver.work = MANY;
+    assert_eq!(solver.contradiction(&circle(40)), None);
+    assert!(solver.contradiction(&circle(4)).is_some());
 }
 
 #[test]
