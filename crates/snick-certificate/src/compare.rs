@@ -22,17 +22,6 @@ pub(crate) fn prove(
     (before, after): (Value, Value),
     guide: &mut dyn Guide,
 ) -> Result<(), String> {
-    let (Some(old), Some(new)) = (graph.output(before), graph.output(after)) else {
-        return Err("there is no such value".to_string());
-    };
-    if old.element_type != new.element_type {
-        return Err(format!("the element types are {} and {}", old.element_type, new.element_type));
-    }
-    match (old.dims.as_ref().map(Vec::len), new.dims.as_ref().map(Vec::len)) {
-        (Some(a), Some(b)) if a == b => {}
-        (Some(a), Some(b)) => return Err(format!("the ranks are {a} and {b}")),
-        _ => return Err("a rank is not known".to_string()),
-    }
     let mut atoms = Atoms::default();
     // The cases of minima, maxima and ranges are rarely needed, and their number grows exponentially.
     prove_cases(graph, classes, (before, after), &mut atoms, guide, false)
@@ -73,9 +62,15 @@ fn prove_cases(
 
 impl Case<'_> {
     fn values_are_equal(&mut self, before: Value, after: Value) -> Step<()> {
+        if self.element_type(before) != self.element_type(after) {
+            return stuck("the element types differ");
+        }
         let old = self.dims(before)?;
         self.is_before = false;
         let new = self.dims(after)?;
+        if old.len() != new.len() {
+            return stuck(format!("the ranks are {} and {}", old.len(), new.len()));
+        }
         for (axis, (a, b)) in old.iter().zip(&new).enumerate() {
             if !self.equal(a, b)? {
                 return stuck(format!("the size of axis {axis} may differ"));
@@ -99,8 +94,7 @@ impl Case<'_> {
             let new = case.origins(after)?;
             for (a, i) in &old {
                 for (b, j) in &new {
-                    let is_same = case.is_same_value(*a, *b) && case.all_equal(i, j)?;
-                    if is_same || case.is_same_of_list((*a, i), (*b, j))? {
+                    if a == b && case.all_equal(i, j)? {
                         return Ok(());
                     }
                 }
@@ -108,22 +102,6 @@ impl Case<'_> {
             let (Some((a, i)), Some((b, j))) = (old.last(), new.last()) else { return stuck("no element") };
             case.computed_elements_are_equal((*a, i), (*b, j))
         })
-    }
-
-    fn is_same_value(&self, a: Value, b: Value) -> bool {
-        let identity = |value| Some(self.graph.output(value)?.constant.as_ref()?.identity);
-        a == b || identity(a).is_some() && identity(a) == identity(b)
-    }
-
-    /// Whether two elements are at the same place of constants that differ in shape only.
-    fn is_same_of_list(&mut self, (a, i): (Value, &[Poly]), (b, j): (Value, &[Poly])) -> Step<bool> {
-        let list = |value| Some(self.graph.output(value)?.constant.as_ref()?.list);
-        if list(a).is_none() || list(a) != list(b) {
-            return Ok(false);
-        }
-        let (old, new) = (self.dims(a)?, self.dims(b)?);
-        let (at, other) = (Self::flat(&old, i)?, Self::flat(&new, j)?);
-        self.equal(&at, &other)
     }
 
     /// Compares elements that are no copies of others.
@@ -151,10 +129,11 @@ impl Case<'_> {
         }
         let have_equal_inputs = old.bodies == new.bodies
             && a.port == b.port
-            && old.inputs.iter().zip(&new.inputs).all(|(x, y)| match (x, y) {
-                (Some(x), Some(y)) => self.is_same_value(self.first(*x), self.first(*y)),
-                (x, y) => x.is_none() && y.is_none(),
-            });
+            && old
+                .inputs
+                .iter()
+                .zip(&new.inputs)
+                .all(|(x, y)| x.map(|x| self.first(x)) == y.map(|y| self.first(y)));
         if have_equal_inputs && self.all_equal(i, j)? {
             return Ok(());
         }

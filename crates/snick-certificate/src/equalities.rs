@@ -19,8 +19,6 @@ type Key<'g> = (&'g str, &'g BTreeMap<String, Attribute>, Vec<usize>, Vec<Option
 pub struct Equalities<'g> {
     graph: &'g Graph,
     classes: Classes,
-    /// The first value with these elements.
-    constants: HashMap<usize, Value>,
     first: HashMap<Key<'g>, usize>,
     /// The first body that equals a body.
     bodies: HashMap<usize, usize>,
@@ -35,14 +33,7 @@ impl<'g> Equalities<'g> {
             let a = first.get(&a).copied().unwrap_or(a);
             first.insert(b, a);
         }
-        Self {
-            graph,
-            classes: Classes::default(),
-            constants: HashMap::new(),
-            first: HashMap::new(),
-            bodies: first,
-            next: 0,
-        }
+        Self { graph, classes: Classes::default(), first: HashMap::new(), bodies: first, next: 0 }
     }
 
     /// Finds equal operations with equal inputs among the nodes before `end`.
@@ -51,13 +42,6 @@ impl<'g> Equalities<'g> {
             let number = self.next;
             self.next += 1;
             let node = &self.graph.nodes[number];
-            for (port, output) in node.outputs.iter().enumerate() {
-                if let Some(constant) = &output.constant {
-                    let value = Value { node: number, port };
-                    let first = *self.constants.entry(constant.identity).or_insert(value);
-                    self.classes.join(first, value);
-                }
-            }
             if self.graph.function(Value { node: number, port: 0 }).is_some() {
                 let first = *self.first.entry(self.key(node)).or_insert(number);
                 for port in 0..node.outputs.len() {

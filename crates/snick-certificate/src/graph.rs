@@ -15,7 +15,8 @@ pub struct Value {
 
 /// Operations in topological order: a node reads only outputs of earlier nodes.
 ///
-/// Two models that are compared are parts of one graph and share their inputs.
+/// Two models that are compared are parts of one graph and share their inputs. Equal constants are one node, and
+/// constants that differ only in shape are one node and its Reshape.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Graph {
     /// The operations.
@@ -49,18 +50,7 @@ pub struct Output {
     pub element_type: String,
     /// The sizes of the axes, if the rank is known.
     pub dims: Option<Vec<Size>>,
-    /// The elements, if they do not depend on inputs of the model.
-    pub constant: Option<Constant>,
-}
-
-/// Elements that do not depend on inputs of the model.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Constant {
-    /// Equal numbers are equal element types, shapes and bytes.
-    pub identity: usize,
-    /// Equal numbers are equal element types and bytes, whatever the shapes.
-    pub list: usize,
-    /// The elements in row-major order, if they are a few integers or booleans.
+    /// The elements of a constant in row-major order, if they are a few integers or booleans.
     pub integers: Option<Vec<i64>>,
 }
 
@@ -117,7 +107,7 @@ impl Graph {
 
     /// The elements of a constant integer tensor.
     pub(crate) fn integers(&self, value: Value) -> Option<&[i64]> {
-        self.output(value)?.constant.as_ref()?.integers.as_deref()
+        self.output(value)?.integers.as_deref()
     }
 }
 

@@ -11,7 +11,7 @@
 //! };
 //!
 //! // The first two elements of x, and the first two of its first three elements.
-//! let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), constant: None };
+//! let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), integers: None };
 //! let x = Node { is_unique: true, outputs: vec![output(Size::Int(5))], ..Node::default() };
 //! let slice = |input, length| Node {
 //!     op: "slice".into(),
@@ -50,6 +50,6 @@ mod problem;
 pub use answer::{Answer, Combination, Guide, Recorded};
 pub use certificate::{Certificate, CertificateStep, Label, digest};
 pub use equalities::Equalities;
-pub use graph::{Attribute, Constant, Graph, Node, Output, Size, SizeOp, Value};
+pub use graph::{Attribute, Graph, Node, Output, Size, SizeOp, Value};
 pub use poly::{AtomId, Monomial, Poly, TooLarge, gcd};
 pub use problem::{BodyProblem, Lemma, Problem, Proof};

@@ -26,7 +26,7 @@ pub(crate) fn check_certificate(bytes: &[u8]) -> Result<bool, Finding> {
 /// A problem with two claims about elements of a vector of any size. The first is true and the second is
 /// false.
 fn problem() -> Problem {
-    let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), constant: None };
+    let output = |size| Output { element_type: "f32".into(), dims: Some(vec![size]), integers: None };
     let value = |node| Value { node, port: 0 };
     let data = Node { outputs: vec![output(Size::Any(0, None))], is_unique: true, ..Node::default() };
     let slice = |input, start, len| Node {

@@ -11,7 +11,7 @@ use snick_ir::{AttrValue, Fact, Graph, Known, NodeId, Op, OpTraits, Value};
 use snick_shape::Symbols;
 use snick_tensor::Tensor;
 
-use self::constants::Constants;
+use self::constants::{Constants, integers};
 use self::sizes::Sizes;
 
 /// Exports graphs as parts of one graph.
@@ -66,37 +66,25 @@ impl<'g> Exporter<'g> {
         }
         let number = self.graph.nodes.len();
         for (port, fact) in node.outputs().enumerate() {
-            let own = certificate::Value { node: number, port };
-            let tensor = tensors.get(port);
-            new.outputs.push(self.output(fact, graph.symbols(), own, tensor, exported));
-            exported.values.insert(Value { node: id, port: port as u32 }, own);
+            let mut value = certificate::Value { node: number, port };
+            let mut output = output(fact, graph.symbols(), value, &mut exported.sizes);
+            if let Some(tensor) = tensors.get(port) {
+                output.integers = integers(tensor);
+                let list = self.constants.first_of_list(tensor, value);
+                if matches!(op, Op::Const(_)) && list != value {
+                    new.op = "Reshape".to_string();
+                    new.inputs = vec![Some(list)];
+                    // Reshapes of the same elements differ in this attribute.
+                    new.attributes = [("shape".to_string(), Attribute::from(tensor.dims()))].into();
+                }
+                value = self.constants.first(tensor, value);
+            }
+            new.outputs.push(output);
+            exported.values.insert(Value { node: id, port: port as u32 }, value);
         }
-        exported
-            .constants
-            .extend((0..).zip(tensors).map(|(port, tensor)| (Value { node: id, port }, tensor)));
+        let tensors = (0..).zip(tensors).map(|(port, tensor)| (Value { node: id, port }, tensor));
+        exported.constants.extend(tensors);
         self.graph.nodes.push(new);
-    }
-
-    fn output(
-        &mut self,
-        fact: &Fact,
-        symbols: &Symbols,
-        own: certificate::Value,
-        tensor: Option<&Tensor>,
-        exported: &mut Exported,
-    ) -> certificate::Output {
-        let dims = fact.shape().dims();
-        let output = certificate::Output {
-            element_type: fact.element_type().name().to_string(),
-            dims: dims.map(|dims| {
-                (0..).zip(dims).map(|(axis, dim)| exported.sizes.of_axis(dim, symbols, own, axis)).collect()
-            }),
-            constant: tensor.map(|tensor| self.constants.number(tensor)),
-        };
-        if let (Some(Known::Elements(elements)), Some([] | [_])) = (fact.known(), dims) {
-            exported.sizes.name_elements(elements, own);
-        }
-        output
     }
 
     fn attributes(&mut self, op: &'g Op) -> BTreeMap<String, Attribute> {
@@ -113,7 +101,7 @@ impl<'g> Exporter<'g> {
             alike.push(op);
             alike.len() - 1
         });
-        if variant > 0 && !matches!(op, Op::Const(_)) {
+        if variant > 0 {
             attributes.insert("variant".into(), variant.into());
         }
         attributes
@@ -161,6 +149,20 @@ impl Exported {
         }
         Ok(())
     }
+}
+
+fn output(fact: &Fact, symbols: &Symbols, own: certificate::Value, sizes: &mut Sizes) -> certificate::Output {
+    let dims = fact.shape().dims();
+    let output = certificate::Output {
+        element_type: fact.element_type().name().to_string(),
+        dims: dims
+            .map(|dims| (0..).zip(dims).map(|(axis, dim)| sizes.of_axis(dim, symbols, own, axis)).collect()),
+        integers: None,
+    };
+    if let (Some(Known::Elements(elements)), Some([] | [_])) = (fact.known(), dims) {
+        sizes.name_elements(elements, own);
+    }
+    output
 }
 
 fn attribute(value: &AttrValue) -> Attribute {

@@ -58,7 +58,7 @@ pub fn evaluate(graph: &Graph, inputs: &[(Value, Tensor)]) -> Vec<Vec<Tensor>> {
                 outputs.push(tensor.clone());
                 continue;
             }
-            if let Some(integers) = output.constant.as_ref().and_then(|constant| constant.integers.as_ref()) {
+            if let Some(integers) = &output.integers {
                 let dims: Vec<i64> =
                     output.dims.iter().flatten().map(|dim| size(dim, &values).unwrap()).collect();
                 outputs.push(Tensor::new(&dims, integers.clone()));

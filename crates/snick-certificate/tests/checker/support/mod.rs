@@ -5,8 +5,7 @@ pub mod guide;
 pub mod interpreter;
 
 use snick_certificate::{
-    Attribute, Constant, Equalities, Graph, Lemma, Node, Output, Problem, Proof, Recorded, Size, SizeOp,
-    Value,
+    Attribute, Equalities, Graph, Lemma, Node, Output, Problem, Proof, Recorded, Size, SizeOp, Value,
 };
 
 use self::guide::Elimination;
@@ -18,7 +17,7 @@ pub const ANY: Size = Size::Any(0, None);
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     pub graph: Graph,
-    constants: Vec<(Vec<i64>, Vec<i64>, String)>,
+    constants: Vec<Value>,
 }
 
 impl Builder {
@@ -39,20 +38,19 @@ impl Builder {
     }
 
     pub fn constant(&mut self, element_type: &str, dims: &[i64], integers: &[i64]) -> Value {
-        let key = (dims.to_vec(), integers.to_vec(), element_type.to_string());
-        let known = self.constants.iter().position(|other| *other == key);
-        let identity = known.unwrap_or_else(|| {
-            self.constants.push(key);
-            self.constants.len() - 1
-        });
         let sizes: Vec<Size> = dims.iter().map(|dim| Size::Int(*dim)).collect();
-        // The first constant of this type and these elements, of any shape.
+        let output = Output { integers: Some(integers.to_vec()), ..output(element_type, &sizes) };
+        if let Some(known) = self.constants.iter().find(|known| *self.output(**known) == output) {
+            return *known;
+        }
         let is_alike =
-            |(_, list, other): &(Vec<i64>, Vec<i64>, String)| list == integers && other == element_type;
-        let list = self.constants.iter().position(is_alike).unwrap_or(identity);
-        let constant = Some(Constant { identity, list, integers: Some(integers.to_vec()) });
-        let node = Node { op: "Const".into(), ..Node::default() };
-        self.push(node, vec![Output { constant, ..output(element_type, &sizes) }])
+            |known: &&Value| Output { dims: output.dims.clone(), ..self.output(**known).clone() } == output;
+        let value = match self.constants.iter().find(is_alike) {
+            Some(&first) => self.typed("Reshape", &[first], &[("shape", ints(dims))], output),
+            None => self.typed("Const", &[], &[], output),
+        };
+        self.constants.push(value);
+        value
     }
 
     /// A node with one output, which has the element type of the first input.
@@ -107,7 +105,7 @@ impl Builder {
         let line = |(number, node): (usize, &Node)| {
             let inputs: Vec<String> =
                 node.inputs.iter().flatten().map(|value| format!("{}:{}", value.node, value.port)).collect();
-            let integers = node.outputs[0].constant.as_ref().map(|constant| constant.integers.clone());
+            let integers = &node.outputs[0].integers;
             let dims: Vec<_> = node.outputs.iter().map(|out| &out.dims).collect();
             format!(
                 "{number} {}({}) {:?} {integers:?} {dims:?}\n",
@@ -152,7 +150,7 @@ pub fn node(op: &str, inputs: &[Value], attributes: &[(&str, Attribute)]) -> Nod
 }
 
 pub fn output(element_type: &str, dims: &[Size]) -> Output {
-    Output { element_type: element_type.to_string(), dims: Some(dims.to_vec()), constant: None }
+    Output { element_type: element_type.to_string(), dims: Some(dims.to_vec()), integers: None }
 }
 
 pub fn of(op: SizeOp, a: Size, b: Size) -> Size {

@@ -19,44 +19,46 @@ const SAMPLED: usize = 256;
 /// The type and shape of a constant, and bytes at both ends.
 type Sample = (ElementType, Vec<usize>, Vec<u8>);
 
-/// Numbers constants by their type, shape and bytes.
+/// Constants by their type, shape and bytes.
+#[derive(Default)]
+struct Known(HashMap<Sample, Vec<(Tensor, certificate::Value)>>);
+
+impl Known {
+    /// The value of the first constant that equals this one, which is `own` if there is none before.
+    fn first(&mut self, tensor: &Tensor, own: certificate::Value) -> certificate::Value {
+        let bytes = tensor.to_bytes();
+        let ends = bytes.iter().take(SAMPLED).chain(bytes.iter().rev().take(SAMPLED));
+        let key = (tensor.element_type(), tensor.dims().to_vec(), ends.copied().collect());
+        let alike = self.0.entry(key).or_default();
+        match alike.iter().find(|(other, _)| is_same(other, tensor)) {
+            Some((_, first)) => *first,
+            None => {
+                alike.push((tensor.clone(), own));
+                own
+            }
+        }
+    }
+}
+
+/// Constants of exported graphs.
 #[derive(Default)]
 pub(super) struct Constants {
-    numbers: HashMap<Sample, Vec<(usize, Tensor)>>,
-    count: usize,
+    known: Known,
+    /// The same without their shapes.
+    lists: Known,
+    /// How many elements were evaluated.
     evaluated: usize,
 }
 
 impl Constants {
-    /// The number and the elements of a constant.
-    pub(super) fn number(&mut self, tensor: &Tensor) -> certificate::Constant {
-        let element_type = tensor.element_type();
-        let is_integer = element_type.is_integer() || element_type == ElementType::Boolean;
-        let integers =
-            (is_integer && tensor.len() <= MAX_INTEGERS).then(|| tensor.to_i64_vec().ok()).flatten();
-        // A conversion from u64 saturates.
-        let integers =
-            integers.filter(|integers| element_type != ElementType::U64 || !integers.contains(&i64::MAX));
-        let identity = self.identity(tensor);
-        let list = tensor.reshape(&[tensor.len()]).map_or(identity, |list| self.identity(&list));
-        certificate::Constant { identity, list, integers }
+    /// The value of the first constant that equals this one, which is `own` if there is none before.
+    pub(super) fn first(&mut self, tensor: &Tensor, own: certificate::Value) -> certificate::Value {
+        self.known.first(tensor, own)
     }
 
-    /// The number of constants of this type, shape and bytes.
-    fn identity(&mut self, tensor: &Tensor) -> usize {
-        let element_type = tensor.element_type();
-        let bytes = tensor.to_bytes();
-        let ends = bytes.iter().take(SAMPLED).chain(bytes.iter().rev().take(SAMPLED));
-        let key = (element_type, tensor.dims().to_vec(), ends.copied().collect());
-        let alike = self.numbers.entry(key).or_default();
-        match alike.iter().find(|(_, other)| is_same(other, tensor)) {
-            Some((number, _)) => *number,
-            None => {
-                self.count += 1;
-                alike.push((self.count, tensor.clone()));
-                self.count
-            }
-        }
+    /// The value of the first constant with the same elements, whatever its shape; `own` if there is none before.
+    pub(super) fn first_of_list(&mut self, tensor: &Tensor, own: certificate::Value) -> certificate::Value {
+        tensor.reshape(&[tensor.len()]).map_or(own, |list| self.lists.first(&list, own))
     }
 
     /// The outputs of a node that does not depend on inputs; empty if it does, or if this is not known.
@@ -93,6 +95,16 @@ impl Constants {
         }
         node.op().eval(&operands).unwrap_or_default()
     }
+}
+
+/// The elements of a short constant of integers.
+pub(super) fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
+    let element_type = tensor.element_type();
+    let is_integer = element_type.is_integer() || element_type == ElementType::Boolean;
+    let is_exported = is_integer && tensor.len() <= MAX_INTEGERS;
+    let integers = is_exported.then(|| tensor.to_i64_vec().ok()).flatten()?;
+    // A conversion from u64 saturates.
+    (element_type != ElementType::U64 || !integers.contains(&i64::MAX)).then_some(integers)
 }
 
 fn is_same(a: &Tensor, b: &Tensor) -> bool {
