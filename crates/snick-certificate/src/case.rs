@@ -143,8 +143,8 @@ impl<'c> Case<'c> {
         let (combination, is_true) = match self.guide.answer(&self.premises, &poly, must_decide) {
             Answer::Holds(combination) => (combination, true),
             Answer::Fails(combination) => (combination, false),
-            Answer::Split if must_decide => return Err(Stop::Split(poly)),
-            Answer::Split | Answer::Unknown => return Ok(None),
+            Answer::Split => return Err(Stop::Split(poly)),
+            Answer::Unknown => return Ok(None),
         };
         self.premises.push(if is_true { negated } else { poly.clone() });
         let is_proved = combination.contradicts(&self.premises);
@@ -154,6 +154,14 @@ impl<'c> Case<'c> {
         }
         self.decided.insert(poly, is_true);
         Ok(Some(is_true))
+    }
+
+    /// Whether the premises are known to contradict each other.
+    pub(crate) fn is_impossible(&mut self) -> bool {
+        match self.guide.answer(&self.premises, &Poly::constant(-1), false) {
+            Answer::Holds(combination) => combination.contradicts(&self.premises),
+            _ => false,
+        }
     }
 
     /// Whether no term of a polynomial can be negative.

@@ -58,6 +58,7 @@ impl Case<'_> {
             "slice" | "Slice" | "StridedSlice" => self.selected_size(node, value, axis),
             "Concat" => self.concatenated_size(node, axis),
             "VariadicSplit" => self.part_size(node, value.port, axis),
+            "Pad" => self.padded_size(node, axis),
             _ if node.is_elementwise() => self.broadcast_size(node, value, axis),
             _ => Err(Stop::Opaque),
         }

@@ -66,6 +66,15 @@ impl Case<'_> {
         Ok((data, source))
     }
 
+    pub(super) fn padded_size(&mut self, node: &Node, axis: usize) -> Step<Poly> {
+        let mut size = self.dim(needed(node.input(0))?, axis)?;
+        for port in [1, 2] {
+            size =
+                size.plus(1, &self.integer(needed(node.input(port))?, &[Poly::constant(axis as i128)])?)?;
+        }
+        Ok(size)
+    }
+
     fn is_in_range(&mut self, index: &Poly, dim: &Poly) -> Step<bool> {
         Ok(self.ask(index.clone())? && !self.ask(index.plus(-1, dim)?)?)
     }

@@ -1,6 +1,7 @@
 //! Each operation of the table of meanings, element by element: every element of the output is proved equal
 //! to the elements of the inputs that it is a copy of, and to no others.
 
+mod cases;
 mod functions;
 mod moves;
 mod numbers;

@@ -283,6 +283,28 @@ fn padded_tensors() {
 }
 
 #[test]
+fn padded_sizes() {
+    let mut builder = Builder::default();
+    let data = builder.input("f32", &[Size::Any(0, None)]);
+    let (before, after) = (builder.input("i64", &sizes(&[1])), builder.input("i64", &sizes(&[1])));
+    let reversed = builder.op("Transpose", &[data], &[], &[Size::Dim(data, 0)]);
+    let mut padded = |data, before, after| {
+        builder.op("Pad", &[data, before, after], &[("pad_mode", text("edge"))], &[Size::Any(0, None)])
+    };
+    let (old, new, other) =
+        (padded(data, before, after), padded(reversed, before, after), padded(data, after, before));
+    let length = |builder: &mut Builder, data| {
+        let shape = builder.typed("ShapeOf", &[data], &[], output("i64", &sizes(&[1])));
+        builder.typed("Convert", &[shape], &[], output("i32", &sizes(&[1])))
+    };
+    let [old, new, other] = [old, new, other].map(|padded| length(&mut builder, padded));
+    assert!(builder.is_proved(old, new));
+    assert!(builder.is_proved(old, other));
+    let unpadded = length(&mut builder, data);
+    assert!(!builder.is_proved(old, unpadded));
+}
+
+#[test]
 fn transposed_axes() {
     check_op("Transpose", &[2, 3, 2], &[&[1, 2, 0]], &[], &[3, 2, 2]);
     check_op("Transpose", &[2, 3], &[&[0, 1]], &[], &[2, 3]);
