@@ -10,6 +10,8 @@ use crate::poly::{AtomId, Poly};
 pub enum Atom {
     /// An index along an axis of the compared values.
     Index(usize),
+    /// An index along an axis that an operation combines: the number of the comparison, and of the axis.
+    Combined(usize, usize),
     /// The size of an axis of a value.
     Dim(Value, usize),
     /// An element of an integer tensor, by its index along each axis.

@@ -65,6 +65,8 @@ pub(crate) struct Case<'c> {
     pub(crate) is_before: bool,
     /// Whether the cases of minima, maxima and ranges are distinguished.
     splits_functions: bool,
+    /// How many operations that combine elements were compared.
+    combinations: usize,
     steps: usize,
     depth: usize,
 }
@@ -90,6 +92,7 @@ impl<'c> Case<'c> {
             non_negative: HashSet::new(),
             is_before: true,
             splits_functions,
+            combinations: 0,
             steps: 0,
             depth: 0,
         };
@@ -97,6 +100,12 @@ impl<'c> Case<'c> {
             case.assume(if *is_true { poly.clone() } else { poly.negated()? });
         }
         Ok(case)
+    }
+
+    /// A number for the indices along the axes that an operation combines.
+    pub(crate) fn next_combination(&mut self) -> usize {
+        self.combinations += 1;
+        self.combinations
     }
 
     /// Adds a premise.

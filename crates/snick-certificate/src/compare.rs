@@ -137,9 +137,14 @@ impl Case<'_> {
         if have_equal_inputs && self.all_equal(i, j)? {
             return Ok(());
         }
-        let operands = (if_known(self.operands(a, old, i))?, if_known(self.operands(b, new, j))?);
-        let (Some(before), Some(mut after)) = operands else {
-            return stuck(format!("the inputs of two layers {} may differ", old.op));
+        let terms = match if_known(self.operands(a, old, i))? {
+            Some(before) => if_known(self.operands(b, new, j))?.map(|after| Some([before, after])),
+            None => if_known(self.combined([(a, old, i), (b, new, j)]))?,
+        };
+        let [before, mut after] = match terms {
+            Some(Some(terms)) => terms,
+            Some(None) => return Ok(()),
+            None => return stuck(format!("the inputs of two layers {} may differ", old.op)),
         };
         match self.lists_are_equal(&before, &after) {
             Err(Stop::Stuck(_) | Stop::Opaque) if old.is_commutative() => {

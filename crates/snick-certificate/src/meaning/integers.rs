@@ -203,7 +203,7 @@ impl Case<'_> {
     /// Whether a polynomial consists of sizes, without elements of tensors.
     fn is_size(&self, poly: &Poly) -> bool {
         poly.terms().flat_map(|(monomial, _)| monomial).all(|atom| match self.atoms.get(*atom) {
-            Some(Atom::Index(_) | Atom::Dim(..)) => true,
+            Some(Atom::Index(_) | Atom::Combined(..) | Atom::Dim(..)) => true,
             Some(Atom::Quotient(a, b)) => self.is_size(a) && self.is_size(b),
             Some(Atom::Function(_, arguments)) => arguments.iter().flatten().all(|poly| self.is_size(poly)),
             Some(Atom::Element(..)) | None => false,

@@ -5,6 +5,7 @@ mod integers;
 mod layout;
 mod pieces;
 mod slices;
+mod sums;
 
 use crate::case::{Case, Step, Stop, if_known, needed, stuck};
 use crate::graph::{Node, Value};
@@ -60,7 +61,7 @@ impl Case<'_> {
             "VariadicSplit" => self.part_size(node, value.port, axis),
             "Pad" => self.padded_size(node, axis),
             _ if node.is_elementwise() => self.broadcast_size(node, value, axis),
-            _ => Err(Stop::Opaque),
+            _ => self.combined_size(node, value, axis),
         }
     }
 

@@ -38,7 +38,7 @@ struct Random {
     values: Vec<Value>,
 }
 
-const MOVEMENTS: usize = 24;
+const MOVEMENTS: usize = 27;
 
 impl Random {
     fn new(choices: &mut Choices, count: usize) -> Self {
@@ -307,6 +307,31 @@ impl Random {
                 };
                 let axes = b.list(&[axis as i64]);
                 b.op("Roll", &[data, shift, axes], &[], &sizes)
+            }
+            23 => {
+                let is_kept = choices.below(2) == 0;
+                let mut reduced = changed(axis, Size::Int(1));
+                if !is_kept {
+                    reduced.remove(axis);
+                }
+                let op = if b.element_type(data) == "f32" { "ReduceMean" } else { "Opaque" };
+                b.op(op, &[data, at], &[("keep_dims", is_kept.into())], &reduced)
+            }
+            24 => {
+                let op = if b.element_type(data) == "f32" { "Softmax" } else { "Opaque" };
+                b.op(op, &[data], &[("axis", snick_certificate::Attribute::from(axis as i64))], &sizes)
+            }
+            25 => {
+                let matrices: Vec<Value> =
+                    self.values.iter().copied().filter(|value| b.dims(*value).len() == 2).collect();
+                let (left, right) = (choices.of(&matrices), choices.of(&matrices));
+                if b.element_type(left) != "f32" || b.element_type(right) != "f32" {
+                    return;
+                }
+                let [is_left, is_right] = [(); 2].map(|()| choices.below(3) == 0);
+                let attributes = [("transpose_a", is_left.into()), ("transpose_b", is_right.into())];
+                let dims = [Size::Dim(left, usize::from(is_left)), Size::Dim(right, usize::from(!is_right))];
+                b.op("MatMul", &[left, right], &attributes, &dims)
             }
             _ => {
                 let f32_values: Vec<Value> =

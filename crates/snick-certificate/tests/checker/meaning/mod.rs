@@ -5,6 +5,7 @@ mod cases;
 mod functions;
 mod moves;
 mod numbers;
+mod sums;
 
 use snick_certificate::{Attribute, Size, Value};
 

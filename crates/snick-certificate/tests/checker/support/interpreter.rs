@@ -6,6 +6,7 @@
 use snick_certificate::{Attribute, Graph, Node, Size, SizeOp, Value};
 
 use super::arithmetic::{arithmetic, broadcast, label};
+use super::combined;
 
 /// The value of an output.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,7 +30,7 @@ impl Tensor {
         self.at(index.iter().zip(&self.dims).fold(0, |flat, (at, dim)| flat * dim + at))
     }
 
-    fn at(&self, flat: i64) -> Option<i64> {
+    pub fn at(&self, flat: i64) -> Option<i64> {
         self.elements.get(usize::try_from(flat).ok()?).copied().flatten()
     }
 
@@ -100,11 +101,12 @@ fn is_valid(node: &Node, operands: &[&Tensor], dims: &[i64]) -> bool {
             let dim = operands[0].dims[axis];
             if lengths.contains(&-1) { sum <= dim } else { sum == dim }
         }
+        "MatMul" => combined::fit(node, operands),
         _ => true,
     }
 }
 
-fn axis(axis: i64, rank: usize) -> usize {
+pub fn axis(axis: i64, rank: usize) -> usize {
     (if axis < 0 { axis + rank as i64 } else { axis }) as usize
 }
 
@@ -198,7 +200,7 @@ fn python_slice(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> (
     (start, length)
 }
 
-fn int(node: &Node, name: &str) -> Option<i64> {
+pub fn int(node: &Node, name: &str) -> Option<i64> {
     node.attributes.get(name)?.as_i64()
 }
 
@@ -436,6 +438,7 @@ fn element(
             let (start, length) = python_slice(size?, start, stop, step?);
             Some(if port == 0 { start } else { length })
         }
+        "ReduceMean" | "Softmax" | "MatMul" => combined::combined(node, operands, index),
         "ReduceProd" | "ReduceSum" | "ReduceMax" | "ReduceMin" => {
             let all: Vec<i64> = data.elements.iter().copied().collect::<Option<_>>()?;
             match node.op.as_str() {

@@ -1,6 +1,7 @@
 //! Graphs for tests, a guide that finds proofs, and an interpreter.
 
 mod arithmetic;
+mod combined;
 pub mod guide;
 pub mod interpreter;
 
