@@ -9,6 +9,8 @@ mod elements;
 #[cfg(feature = "run")]
 mod pair;
 #[cfg(feature = "run")]
+mod rounding;
+#[cfg(feature = "run")]
 mod search;
 
 use std::collections::BTreeMap;
@@ -38,9 +40,12 @@ pub struct Counterexample {
 /// Inputs and outputs correspond by name if both models have the same names, and by order otherwise.
 ///
 /// The result has an entry for each of `outputs`, which are positions among the outputs of the first model. It
-/// is `None` if no difference beyond rounding was found. The search takes a few seconds at most, and `watch`
-/// may stop it earlier. Models with random operations have no counterexamples. Without the feature `run`, no
-/// counterexample is found.
+/// is `None` if no difference beyond rounding was found. Where the models differ, each also runs with values
+/// rounded to fewer bits, and only a difference that exceeds the effect of this rounding counts:
+/// quantisation and comparisons can turn an error in a last bit into a whole step.
+///
+/// The search takes a few seconds at most, and `watch` may stop it earlier. Models with random operations have
+/// no counterexamples. Without the feature `run`, no counterexample is found.
 ///
 /// ```
 /// use snick::{Watch, counterexamples};

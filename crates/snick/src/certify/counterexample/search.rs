@@ -166,13 +166,31 @@ impl Search<'_> {
     /// Counts the elements that differ on these inputs. Returns whether both models accept them.
     fn count(&mut self, inputs: &[Tensor], tallies: &mut [Tally]) -> bool {
         let Some(steps) = self.pair.run(inputs) else { return false };
-        for (&output, tally) in self.outputs.iter().zip(tallies) {
-            if let Some(&partner) = self.pair.outputs.get(output) {
-                tally.add(&steps, output, partner);
-            }
+        let compared = self.outputs.iter().map(|&output| [output, self.pair.partner(output)]);
+        let compared: Vec<[usize; 2]> = compared.collect();
+        let effects = match compared.iter().any(|&outputs| differs(&steps, outputs)) {
+            true => self.pair.rounding_effects(inputs, &steps),
+            false => Some(Vec::new()),
+        };
+        let Some(effects) = effects else { return false };
+        for (outputs, tally) in compared.into_iter().zip(tallies) {
+            tally.add(&steps, outputs, effects.get(outputs[0]).copied().unwrap_or(0.0));
         }
         true
     }
+}
+
+/// The values of an output of the first model and of its partner, by step.
+fn values(
+    [before, after]: &[Steps; 2],
+    [output, partner]: [usize; 2],
+) -> impl Iterator<Item = (&Tensor, &Tensor)> {
+    before.iter().zip(after).filter_map(move |(a, b)| a.get(output).zip(b.get(partner)))
+}
+
+/// Whether an output differs, whatever the reason.
+fn differs(steps: &[Steps; 2], outputs: [usize; 2]) -> bool {
+    values(steps, outputs).any(|(want, got)| difference(want, got, 0.0).is_some())
 }
 
 /// How often each element of an output differs at the same sizes.
@@ -193,13 +211,13 @@ struct Sighting {
 }
 
 impl Tally {
-    /// Adds a run. An element counts once even if it differs in several steps.
-    fn add(&mut self, [before, after]: &[Steps; 2], output: usize, partner: usize) {
+    /// Adds a run. An element counts once even if it differs in several steps. `effect` is the effect of rounding
+    /// on this output.
+    fn add(&mut self, steps: &[Steps; 2], outputs: [usize; 2], effect: f64) {
         let mut positions = BTreeMap::new();
-        for (before, after) in before.iter().zip(after) {
-            let (Some(want), Some(got)) = (before.get(output), after.get(partner)) else { continue };
+        for (want, got) in values(steps, outputs) {
             self.shapes.insert(want.dims().to_vec());
-            match difference(want, got) {
+            match difference(want, got, effect) {
                 None => {}
                 Some(Difference::Type) => drop(positions.entry(None).or_insert((want, got))),
                 Some(Difference::Elements(all)) => {

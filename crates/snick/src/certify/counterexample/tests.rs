@@ -145,6 +145,54 @@ fn rounding_is_not_a_difference() {
     assert!(found(&sum("p", "q", "r"), &sum("p", "q", "q")).is_some());
 }
 
+/// The sum of three values, as steps of 1, and then a layer named `q`.
+fn scaled_sum(element_type: &str, steps: i64, [a, b, c]: [&str; 3], q: &str) -> String {
+    let constant = |name: &str, value: &str| format!("%{name} = Const-1 {element_type}[1] <{value}>\n");
+    let add =
+        |name: &str, a: &str, b: &str| format!("%{name} = Add-1(%{a}, %{b}) {{auto_broadcast: numpy}}\n");
+    format!("%x = Parameter-1 {{element_type: {element_type}, shape: \"4096\"}}\n")
+        + &constant("u", "0.1373")
+        + &constant("v", "0.4119")
+        + &constant("u_plus_v", "0.5492")
+        + &constant("zero", "0")
+        + &constant("one", "1")
+        + &constant("steps", &steps.to_string())
+        + &add("sum", a, b)
+        + &add("all", "sum", c)
+        + &format!("%s = Multiply-1(%all, %steps) {{auto_broadcast: numpy}}\n%q = {q}\n%y = Result-1(%q)")
+}
+
+/// Layers in the branch of an If that a second input selects; the other branch returns its input.
+fn in_branch(element_type: &str, layers: &str) -> String {
+    let x = format!("%x = Parameter-1 {{element_type: {element_type}, shape: \"4096\"}}\n");
+    format!(
+        "{x}%c = Parameter-1 {{element_type: boolean, shape: \"\"}}\n\
+         %i = If-8(%c, %x) {{inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [], \
+         else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}}\n\
+         then_body graph \"\" {{\n{layers}\n}}\nelse_body graph \"\" {{\n{x}%r = Result-1(%x)\n}}\n%z = Result-1(%i)"
+    )
+}
+
+#[test]
+fn rounding_that_quantisation_enlarges_is_not_a_difference() {
+    // Close to an integer, both jump by 1.
+    let steps = ["FloorMod-1(%s, %one) {auto_broadcast: numpy}", "Convert-1(%s) {destination_type: i32}"];
+    for (element_type, scale) in [("f32", 4096), ("f16", 4), ("bf16", 4)] {
+        let sum = |terms: [&str; 3], q: &str| scaled_sum(element_type, scale, terms, q);
+        for q in steps {
+            // The sum of the constants is rounded before the run.
+            let [before, folded] = [["x", "u", "v"], ["x", "u_plus_v", "zero"]].map(|terms| sum(terms, q));
+            assert_eq!(found(&before, &folded), None, "{element_type}: {q}");
+            if q == steps[0] {
+                let [before, folded] = [before, folded].map(|layers| in_branch(element_type, &layers));
+                assert_eq!(found(&before, &folded), None, "{element_type}: {q} in a branch");
+            }
+        }
+        let [before, doubled] = [["x", "u", "v"], ["x", "u", "x"]].map(|terms| sum(terms, "Round-5(%s)"));
+        assert!(found(&before, &doubled).is_some(), "{element_type}");
+    }
+}
+
 #[test]
 fn models_that_fail_have_no_counterexample() {
     let divide = |shape: &str| {
