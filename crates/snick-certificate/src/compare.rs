@@ -121,13 +121,17 @@ impl Case<'_> {
         {
             return Ok(());
         }
-        if old.op != new.op || old.attributes != new.attributes || old.inputs.len() != new.inputs.len() {
+        if old.op != new.op
+            || !old.other_attributes().eq(new.other_attributes())
+            || old.inputs.len() != new.inputs.len()
+        {
             return stuck(format!("an element of {} is compared with one of {}", old.op, new.op));
         }
         if graph.function(a).is_none() || graph.function(b).is_none() {
             return stuck(format!("two layers {} may differ", old.op));
         }
-        let have_equal_inputs = old.bodies == new.bodies
+        let have_equal_inputs = old.attributes == new.attributes
+            && old.bodies == new.bodies
             && a.port == b.port
             && old
                 .inputs

@@ -50,7 +50,8 @@ pub struct Output {
     pub element_type: String,
     /// The sizes of the axes, if the rank is known.
     pub dims: Option<Vec<Size>>,
-    /// The elements of a constant in row-major order, if they are a few integers or booleans.
+    /// The elements of a constant in row-major order, if they are a few integers, booleans, or numbers without a
+    /// fraction. The float -0.0 is none of these.
     pub integers: Option<Vec<i64>>,
 }
 

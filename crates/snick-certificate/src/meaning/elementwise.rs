@@ -66,6 +66,18 @@ impl Case<'_> {
         node.inputs.iter().map(|input| self.element_of(needed(*input)?, &dims, index)).collect()
     }
 
+    /// The operand of a product, quotient or difference with a constant that does not change it.
+    pub(super) fn unchanged(&mut self, node: &Node, value: Value, index: &[Poly]) -> Step<Element> {
+        let neutral = if node.op == "Subtract" { 0 } else { 1 };
+        for port in if node.op == "Multiply" { 0..2 } else { 0..1 } {
+            let other = needed(node.input(1 - port).and_then(|other| self.graph.integers(other)));
+            if other.is_ok_and(|other| other.iter().all(|integer| *integer == neutral)) {
+                return Ok(self.operands(value, node, index)?.swap_remove(port));
+            }
+        }
+        Err(Stop::Opaque)
+    }
+
     /// An element of an input that is broadcast to sizes.
     pub(super) fn element_of(&mut self, input: Value, dims: &[Poly], index: &[Poly]) -> Step<Element> {
         let own = self.dims(input)?;

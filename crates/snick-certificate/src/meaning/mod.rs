@@ -38,6 +38,7 @@ impl Case<'_> {
             "slice" | "Slice" | "StridedSlice" | "Split" | "VariadicSplit" | "Crop" | "Reverse" => {
                 self.selected(node, value, index)
             }
+            "Multiply" | "Divide" | "Subtract" => self.unchanged(node, value, index),
             "Gather" => self.gathered(node, data, index),
             "GatherND" => self.gathered_by_rows(node, data, index),
             "Concat" => self.concatenated(node, index),

@@ -3,8 +3,17 @@
 use super::Element;
 use crate::atoms::Atom;
 use crate::case::{Case, Step, Stop, needed};
-use crate::graph::{Node, Value};
+use crate::graph::{Attribute, Node, Value};
 use crate::poly::Poly;
+
+impl Node {
+    /// The attributes that have no entry in the table of meanings.
+    pub(crate) fn other_attributes(&self) -> impl Iterator<Item = (&String, &Attribute)> {
+        self.attributes.iter().filter(|(name, _)| {
+            self.op != "MatMul" || !matches!(name.as_str(), "transpose_a" | "transpose_b")
+        })
+    }
+}
 
 impl Case<'_> {
     /// The size of an axis of the output.

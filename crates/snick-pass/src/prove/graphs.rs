@@ -121,10 +121,11 @@ fn variables(a: &Graph, b: &Graph) -> Result<Vec<(NodeId, NodeId)>, String> {
     Ok(pairs)
 }
 
-/// Values by the names of layers and tensors.
+/// Values by the names of layers and tensors. An output of the graph may have the name of another layer.
 fn named_values(graph: &Graph) -> HashMap<&str, Value> {
     let mut names = HashMap::new();
-    for id in graph.ids() {
+    let layers = || graph.ids().filter(|&id| !matches!(graph.node(id).op(), Op::Result(_)));
+    for id in layers() {
         for (port, out) in (0..).zip(graph.node(id).outs()) {
             let value = Value { node: id, port };
             out.names().iter().for_each(|name| {
@@ -132,7 +133,7 @@ fn named_values(graph: &Graph) -> HashMap<&str, Value> {
             });
         }
     }
-    for id in graph.ids() {
+    for id in layers() {
         names.insert(graph.node(id).name(), Value { node: id, port: 0 });
     }
     names

@@ -92,3 +92,23 @@ fn opaque_operations_are_functions_of_their_inputs() {
     assert!(others.iter().all(|other| equalities.first(*other) != equalities.first(a)));
     assert!(others.iter().all(|other| !builder.is_proved(a, *other)));
 }
+
+#[test]
+fn outputs_and_sizes_of_opaque_operations_are_unknown() {
+    let mut builder = Builder::default();
+    let data = builder.input("f32", &[ANY]);
+    let outputs = builder.parts("Opaque", &[data], &[&[ANY], &[ANY]]);
+    assert!(!builder.is_proved(outputs[0], outputs[1]));
+    let [one, other] = [1, 2].map(|body| {
+        let node = snick_certificate::Node { bodies: vec![body], ..node("If", &[data], &[]) };
+        builder.push(node, vec![output("f32", &[Size::Int(2)])])
+    });
+    assert!(!builder.is_proved(one, other));
+    let parts = builder.parts("Opaque2", &[data], &[&[Size::Int(2)], &[Size::Int(2)]]);
+    assert!(!builder.is_proved(parts[0], parts[1]));
+    let [old, new] = [data, outputs[0]].map(|value| {
+        let shape = builder.typed("ShapeOf", &[value], &[], output("i64", &[Size::Int(1)]));
+        builder.typed("Convert", &[shape], &[], output("i32", &[Size::Int(1)]))
+    });
+    assert!(!builder.is_proved(old, new));
+}

@@ -399,3 +399,28 @@ fn tiled_and_rolled_tensors() {
     let new = builder.op("Roll", &inputs, &[], &sizes(&[2, 3]));
     check(builder, new);
 }
+
+#[test]
+fn constants_that_change_nothing() {
+    let (mut builder, data) = with_input(&[2, 3]);
+    let [one, zero, ones, mixed] = [&[1][..], &[0], &[1, 1, 1], &[1, 1, 0]]
+        .map(|list| builder.constant("f32", &[list.len() as i64], list));
+    for (op, constant, is_equal) in [
+        ("Multiply", one, true),
+        ("Multiply", ones, true),
+        ("Multiply", mixed, false),
+        ("Multiply", zero, false),
+        ("Divide", one, true),
+        ("Divide", zero, false),
+        ("Subtract", zero, true),
+        ("Subtract", one, false),
+        ("Add", one, false),
+        // The sum of -0.0 and 0.0 is 0.0.
+        ("Add", zero, false),
+    ] {
+        let [new, swapped] =
+            [[data, constant], [constant, data]].map(|inputs| builder.op(op, &inputs, &[], &sizes(&[2, 3])));
+        assert_eq!(builder.is_proved(data, new), is_equal, "{op}");
+        assert_eq!(builder.is_proved(data, swapped), is_equal && op == "Multiply", "{op}");
+    }
+}

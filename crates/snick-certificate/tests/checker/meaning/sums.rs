@@ -203,3 +203,18 @@ fn sizes_follow_from_the_inputs() {
         assert!(builder.is_proved(old, new));
     }
 }
+
+#[test]
+fn a_factor_may_be_transposed_by_its_own_layer() {
+    let (mut builder, data) = with_input(&[4, 3]);
+    let weights = builder.input("f32", &sizes(&[5, 3]));
+    let transposed = builder.op("Transpose", &[weights], &[], &sizes(&[3, 5]));
+    let mut product = |right, is_transposed: bool, variant: &str| {
+        let attributes = [("transpose_b", is_transposed.into()), ("variant", text(variant))];
+        builder.op("MatMul", &[data, right], &attributes, &sizes(&[4, 5]))
+    };
+    let [old, new, other] =
+        [product(weights, true, "a"), product(transposed, false, "a"), product(transposed, false, "b")];
+    assert!(builder.is_proved(old, new));
+    assert!(!builder.is_proved(old, other));
+}

@@ -7,8 +7,9 @@ use snick_ir::ops::source::constant::Constant;
 use snick_ir::{NodeRef, Op, OpTraits, Value};
 use snick_tensor::{ElementType, Tensor};
 
-/// Elements of larger integer constants are not exported: such constants are only compared as a whole.
+/// Elements of larger constants are not exported: such constants are only compared as a whole.
 const MAX_INTEGERS: usize = 4096;
+const MAX_FLOATS: usize = 16;
 
 /// Maximum number of elements that evaluating constants reads and computes.
 const MAX_EVALUATED: usize = 1 << 24;
@@ -97,14 +98,21 @@ impl Constants {
     }
 }
 
-/// The elements of a short constant of integers.
+/// The elements of a short constant, if all are integers or booleans, or equal to one. The float -0.0 is not.
 pub(super) fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
     let element_type = tensor.element_type();
-    let is_integer = element_type.is_integer() || element_type == ElementType::Boolean;
-    let is_exported = is_integer && tensor.len() <= MAX_INTEGERS;
-    let integers = is_exported.then(|| tensor.to_i64_vec().ok()).flatten()?;
-    // A conversion from u64 saturates.
-    (element_type != ElementType::U64 || !integers.contains(&i64::MAX)).then_some(integers)
+    if element_type.is_integer() || element_type == ElementType::Boolean {
+        let integers = (tensor.len() <= MAX_INTEGERS).then(|| tensor.to_i64_vec().ok()).flatten()?;
+        // A conversion from u64 saturates.
+        return (element_type != ElementType::U64 || !integers.contains(&i64::MAX)).then_some(integers);
+    }
+    let is_short_float = element_type.is_float() && tensor.len() <= MAX_FLOATS;
+    let floats = is_short_float.then(|| tensor.to_f64_vec().ok()).flatten()?;
+    let integer = |float: f64| {
+        let integer = f64::from(float as i32);
+        (integer.to_bits() == float.to_bits()).then_some(float as i64)
+    };
+    floats.into_iter().map(integer).collect()
 }
 
 fn is_same(a: &Tensor, b: &Tensor) -> bool {
