@@ -18,6 +18,7 @@ mod inference;
 mod known_differences;
 mod op_laws;
 mod public_names;
+mod releases;
 mod round_trip;
 mod slices;
 mod soundness;

@@ -48,6 +48,7 @@ mod monitor;
 mod op;
 pub mod ops;
 mod origin;
+mod release;
 pub mod rewrite;
 pub mod text;
 mod verify;
@@ -80,6 +81,10 @@ pub use op::{
     exactly, leading,
 };
 pub use origin::InputOrigin;
+pub use release::{
+    IrFeature, Need, NeedCause, OpSupport, Release, TypeUse, feature_support, needs, onnx_opsets, op_support,
+    type_support,
+};
 #[cfg(feature = "tokenizers")]
 pub use snick_text::TextError;
 pub use verify::verify;

@@ -91,9 +91,9 @@ pub use analyze::{
     Amount, AttrChange, BirthKind, BoundedOutput, Bounds, ChangeDetail, ChangeGroup, CheckCode, CheckOptions,
     CheckStatus, DiffOptions, EndChange, Example, ExecutedLayer, Execution, ExplainedError, Finding,
     Grouping, LayerChange, LayerCost, LayerRef, LayerTime, LeadingTerm, ModelCost, ModelDiff, ModelEnd,
-    Place, Release, RewiredInput, Role, ShapeDrift, StateSize, Suggestion, Symbol, Target, UnknownCode,
-    UnknownOrigin, Unknowns, WeightChange, WeightKind, WeightsOf, Why, WhyNode, WhyText, check_codes,
-    check_file, diff, execution_of, layer_times, state_sizes, weights,
+    Place, RewiredInput, Role, ShapeDrift, StateSize, Suggestion, Symbol, Target, UnknownCode, UnknownOrigin,
+    Unknowns, WeightChange, WeightKind, WeightsOf, Why, WhyNode, WhyText, check_codes, check_file, diff,
+    execution_of, layer_times, state_sizes, weights,
 };
 #[cfg(all(feature = "analyze", feature = "emit"))]
 pub use analyze::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer, Unplanned};
@@ -146,11 +146,12 @@ pub use snick_ir::rewrite::{
 pub use snick_ir::{
     Arity, AttrSpec, AttrValue, Attrs, AxisFactor, AxisMap, BuildMode, Category, Code,
     CoordinateTransformation, Custom, CustomOp, Declared, Details, Diagnostic, Dialect, Fact, FactorKind,
-    Facts, FloatBounds, Format, Graph, GraphBuilder, Infer, Info, InputOrigin, Inputs, IntOrValue, Known,
-    Limits, Loc, Located, Monitor, Node, NodeId, NodeRef, Op, OpCost, OpError, OpName, OpTraits, Operand,
-    Output, Part, PortIds, Progress, Ratio, RawNode, Registry, Resampling, ResizeKernel, ResizeRules,
-    ResizeTarget, Severity, ShapeRule, Since, Stopped, StridedSliceMasks, Value, ValuePart, Version, Watch,
-    WeightsFile, infer, ops, rewrite, text,
+    Facts, FloatBounds, Format, Graph, GraphBuilder, Infer, Info, InputOrigin, Inputs, IntOrValue, IrFeature,
+    Known, Limits, Loc, Located, Monitor, Need, NeedCause, Node, NodeId, NodeRef, Op, OpCost, OpError,
+    OpName, OpSupport, OpTraits, Operand, Output, Part, PortIds, Progress, Ratio, RawNode, Registry, Release,
+    Resampling, ResizeKernel, ResizeRules, ResizeTarget, Severity, ShapeRule, Since, Stopped,
+    StridedSliceMasks, TypeUse, Value, ValuePart, Version, Watch, WeightsFile, feature_support, infer, needs,
+    onnx_opsets, op_support, ops, rewrite, text, type_support,
 };
 pub use snick_pass::states::State;
 #[cfg(feature = "analyze")]

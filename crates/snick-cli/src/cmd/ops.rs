@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde::Serialize;
 use snick_ir::ops::{Entry, reference};
-use snick_ir::{Arity, AttrSpec, Dialect, OpName, OpTraits};
+use snick_ir::{Arity, AttrSpec, Dialect, OpName, OpSupport, OpTraits, Version, op_support};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::help;
@@ -70,6 +70,25 @@ fn versions(entry: &Entry) -> String {
     if opsets.is_empty() { "primitive of snick".to_string() } else { opsets.join(", ") }
 }
 
+/// Since when each version of an operation is read and run.
+fn releases(entry: &Entry) -> Vec<(Version, OpSupport)> {
+    let name = entry.name;
+    let support = |version: Version| Some((op_support(name.name, &version)?, version));
+    let known = name.declared_versions().filter_map(support);
+    known.map(|(support, version)| (version, support)).collect()
+}
+
+/// The releases as text, such as `opset14 since 2024.1 (on the CPU since 2024.2)`.
+fn releases_as_text(entry: &Entry) -> String {
+    let of_version = |(version, OpSupport { reads, runs }): (Version, OpSupport)| match runs {
+        Some(runs) if runs == reads => format!("{version} since {reads}"),
+        Some(runs) => format!("{version} since {reads}, on the CPU since {runs}"),
+        None => format!("{version} since {reads}, not on the CPU"),
+    };
+    let each: Vec<_> = releases(entry).into_iter().map(of_version).collect();
+    each.join("; ")
+}
+
 fn properties(traits: OpTraits) -> Vec<String> {
     traits.iter_names().map(|(name, _)| name.to_ascii_lowercase().replace('_', "-")).collect()
 }
@@ -119,6 +138,10 @@ fn as_text(entry: &Entry) -> String {
     let _ = writeln!(text, "\n  inputs      {}", inputs(entry.arity));
     let _ = writeln!(text, "  category    {}", entry.name.category.name());
     let _ = writeln!(text, "  properties  {}", properties(entry.traits).join(", "));
+    let releases = releases_as_text(entry);
+    if !releases.is_empty() {
+        let _ = writeln!(text, "  OpenVINO    {releases}");
+    }
     let attrs = entry.attrs();
     if !attrs.is_empty() {
         text.push_str("\n  attributes\n");
@@ -175,6 +198,8 @@ struct Operation {
     dialect: &'static str,
     /// The operation sets that introduce a version of it; empty for a primitive.
     opsets: &'static [u8],
+    /// The OpenVINO releases that support each version; versions that no known release reads are omitted.
+    releases: Vec<Support>,
     /// The least number of inputs.
     min_inputs: usize,
     /// Omitted if the number of inputs is unlimited.
@@ -188,6 +213,18 @@ struct Operation {
     doc: &'static str,
     /// Its attributes.
     attributes: Vec<Attribute>,
+}
+
+/// Since when a version of an operation is supported.
+#[derive(Serialize)]
+struct Support {
+    /// The `version` in files.
+    version: String,
+    /// The first release that reads it; the oldest known one stands for earlier ones, too.
+    reads: String,
+    /// The first release whose CPU plug-in runs it, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<String>,
 }
 
 /// An attribute of an operation.
@@ -221,12 +258,21 @@ fn operation(entry: &'static Entry) -> Operation {
             Dialect::Snick => "snick",
         },
         opsets: since,
+        releases: releases(entry).into_iter().map(support).collect(),
         min_inputs: entry.arity.min,
         max_inputs: Some(entry.arity.max).filter(|&max| max < usize::MAX),
         category: category.name(),
         properties: properties(entry.traits),
         doc: doc.trim(),
         attributes: entry.attrs().into_iter().map(attribute).collect(),
+    }
+}
+
+fn support((version, OpSupport { reads, runs }): (Version, OpSupport)) -> Support {
+    Support {
+        version: version.to_string(),
+        reads: reads.to_string(),
+        runs: runs.map(|runs| runs.to_string()),
     }
 }
 

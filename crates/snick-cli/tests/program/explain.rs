@@ -178,6 +178,29 @@ fn symbols_of_a_count_are_listed() {
 }
 
 #[test]
+fn operations_name_the_releases_that_read_each_version() {
+    let out = text(&snick(&["ops", "Pad", "--format", "json"]).stdout);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    let releases = &answer["ops"][0]["releases"];
+    assert_eq!(
+        *releases,
+        serde_json::json!([
+            {"version": "opset1", "reads": "2022.1", "runs": "2022.1"},
+            {"version": "opset12", "reads": "2023.1", "runs": "2023.1"},
+        ])
+    );
+    let lines = text(&snick(&["ops", "AvgPool"]).stdout);
+    let line = lines.lines().find(|line| line.trim_start().starts_with("OpenVINO")).unwrap();
+    assert!(
+        ["opset1 since 2022.1", "opset14 since 2024.0", "opset16 since"]
+            .iter()
+            .all(|part| line.contains(part))
+    );
+    // No release reads an operation of a library of extensions.
+    assert!(!text(&snick(&["ops", "BPETokenizer"]).stdout).contains("OpenVINO "));
+}
+
+#[test]
 fn operations_that_differ_in_case_are_both_shown() {
     for (name, first) in [("slice", "slice: primitive"), ("Slice", "Slice: opset8"), ("elu", "Elu: opset1")] {
         let out = text(&snick(&["ops", name]).stdout);

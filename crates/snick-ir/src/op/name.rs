@@ -136,6 +136,14 @@ impl OpName {
         }
     }
 
+    /// The versions in files that define or redefine the op.
+    pub fn declared_versions(&self) -> impl Iterator<Item = Version> + use<> {
+        let opsets = if self.named_sets.is_empty() { self.since } else { &[] };
+        let experimental = if self.was_extension { &["experimental", EXTENSION][..] } else { &[] };
+        let named = self.named_sets.iter().chain(experimental);
+        opsets.iter().copied().map(Version::Opset).chain(named.map(|&set| Version::Custom(set.into())))
+    }
+
     /// The range of operation sets with the op, and the gap in that range, if any; `None` for ops outside all
     /// operation sets, such as primitives of snick.
     fn sets(&self) -> Option<(RangeInclusive<u8>, Option<RangeInclusive<u8>>)> {

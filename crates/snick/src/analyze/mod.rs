@@ -16,7 +16,7 @@ mod weights;
 pub(crate) mod why;
 
 pub use check::{
-    CheckCode, CheckOptions, CheckStatus, Example, Finding, Release, UnknownCode, check_codes, check_file,
+    CheckCode, CheckOptions, CheckStatus, Example, Finding, UnknownCode, check_codes, check_file,
 };
 pub use cost::{Amount, LayerCost, LeadingTerm, ModelCost};
 pub use diff::{

@@ -278,3 +278,46 @@ fn names_that_the_runtime_refuses_are_found() {
         assert_eq!(findings.iter().any(|finding| finding.code == "S041"), refused, "{info}");
     }
 }
+
+#[test]
+fn equal_names_need_a_release_that_reads_them() {
+    let scratch = Scratch::new("equal-names");
+    let port = |id| format!("<port id=\"{id}\" precision=\"FP32\"><dim>2</dim></port>");
+    let relu = |id: usize, name: &str| {
+        format!(
+            "<layer id=\"{id}\" name=\"{name}\" type=\"ReLU\" version=\"opset1\"><input>{}</input>\
+             <output>{}</output></layer>",
+            port(0),
+            port(1)
+        )
+    };
+    let model = |second: &str, result: &str| {
+        let edges: String = [(0, 0, 1), (1, 1, 2), (2, 1, 3)]
+            .map(|(from, port, to)| {
+                format!("<edge from-layer=\"{from}\" from-port=\"{port}\" to-layer=\"{to}\" to-port=\"0\"/>")
+            })
+            .concat();
+        format!(
+            "<net name=\"m\" version=\"11\"><layers><layer id=\"0\" name=\"x\" type=\"Parameter\" \
+             version=\"opset1\"><data shape=\"2\" element_type=\"f32\"/><output>{}</output></layer>{}{}\
+             <layer id=\"3\" name=\"{result}\" type=\"Result\" version=\"opset1\"><input>{}</input></layer>\
+             </layers><edges>{edges}</edges></net>",
+            port(0),
+            relu(1, "a"),
+            relu(2, second),
+            port(0)
+        )
+    };
+    let options = CheckOptions::new().select(["S040"]).unwrap().target(Release::new(2023, 3));
+    for (second, result, release, severity) in [
+        ("b", "a", Release::new(2022, 1), Severity::Note),
+        ("a", "y", Release::new(2024, 1), Severity::Error),
+    ] {
+        let (_, findings) = scratch.check(&model(second, result), None, &options);
+        assert_eq!(
+            (findings[0].release, findings[0].severity),
+            (Some(release), severity),
+            "{second} {result}"
+        );
+    }
+}

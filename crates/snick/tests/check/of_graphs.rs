@@ -1,5 +1,7 @@
 //! Findings about graphs: errors, unused layers, sizes, slices.
 
+use snick::Release;
+
 use super::{check_text, codes, serious};
 
 #[test]
@@ -258,4 +260,53 @@ fn tables_in_16_bits_are_reported_and_weights_are_not() {
     let product = "%y = MatMul-1(%x, %t) {transpose_a: false, transpose_b: true}";
     assert!(!check("f16[1,3] <1.0, 3000.0, 30000.0>", product));
     assert!(!check("f16[1,3] <1.0, 3000.0, 30000.0>", "%y = Multiply-1(%x, %t)"));
+}
+
+/// The layer that needs the newest release of OpenVINO, and that release.
+fn needed(layers: &str) -> (String, Option<Release>) {
+    let finding =
+        check_text(&format!("  ir 11\n{layers}")).into_iter().find(|finding| finding.code == "S040");
+    let finding = finding.unwrap();
+    (finding.layer, finding.release)
+}
+
+#[test]
+fn the_needed_release_is_that_of_the_highest_requirement() {
+    let x = "  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  %r = Result-1(%x)\n";
+    let cases = [
+        ("", "", Some((2022, 1))),
+        ("  %y = Abs-1(%x)\n", "", Some((2022, 1))),
+        ("  %y = Abs-12(%x)\n", "y", Some((2023, 1))),
+        (
+            "  %k = Const-1 i64[] <1>\n  %y = TopK-11(%x, %k) {axis: 1, mode: max, sort: value} : (_, _)\n",
+            "y",
+            Some((2023, 0)),
+        ),
+        ("  %y = Parameter-1 {element_type: f8e4m3, shape: \"2\"}\n", "y", Some((2024, 0))),
+        ("  %y = Parameter-1 {element_type: u4, shape: \"2\"}\n", "", Some((2022, 1))),
+        ("  %y = Const-1 u4[2] <1, 2>\n", "y", Some((2023, 2))),
+        ("  %y = Parameter-1 {element_type: string, shape: \"2\"}\n", "y", Some((2023, 3))),
+        ("  %y = Const-1 string[1] <\"a\">\n", "y", Some((2024, 0))),
+        (
+            "  %y = ReadValue-6() {variable_id: v, variable_type: f32, variable_shape: \"1\"}\n",
+            "y",
+            Some((2023, 3)),
+        ),
+        (
+            "  %y = ReadValue-6(%x) {variable_id: v, variable_type: f32, variable_shape: \"2,3\"}\n",
+            "y",
+            Some((2023, 3)),
+        ),
+        (
+            "  %z = Const-1 f32[] <0>\n  %s = ShapeOf-3(%x) {output_type: i64}\n  %b = Broadcast-3(%z, %s)\n  \
+             %y = ReadValue-6(%b) {variable_id: v, variable_type: f32, variable_shape: \"2,3\"}\n",
+            "",
+            Some((2022, 1)),
+        ),
+        ("  %y = Crop-1(%x) {axis: [1], offset: [0], dim: [2]}\n", "y", None),
+    ];
+    for (layers, layer, release) in cases {
+        let release = release.map(|(year, number)| Release::new(year, number));
+        assert_eq!(needed(&format!("{x}{layers}")), (layer.to_string(), release), "{layers}");
+    }
 }

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::fmt;
 
 use snick_ir::text::Escaped;
-use snick_ir::{Code, Loc, Located, NodeRef, OpError, Severity};
+use snick_ir::{Code, Loc, Located, NodeRef, OpError, Release, Severity};
 
-use super::{CheckCode, CheckOptions, Release};
+use super::{CheckCode, CheckOptions};
 
 /// A problem that a check found. Displayed as `line:column: severity code name: message`.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -36,7 +36,7 @@ use crate::{Error, InferOptions, LoadOptions, Model, load_with};
 
 pub use code::{CheckCode, Example};
 pub use finding::Finding;
-pub use options::{CheckOptions, Release, UnknownCode};
+pub use options::{CheckOptions, UnknownCode};
 
 use finding::Findings;
 use subject::Subject;

@@ -1,9 +1,6 @@
 //! Options that select what to check.
 
-use std::fmt;
-use std::str::FromStr;
-
-use snick_ir::did_you_mean;
+use snick_ir::{Release, did_you_mean};
 
 use super::{CheckCode, check_codes};
 
@@ -120,48 +117,4 @@ fn known<T: AsRef<str>>(codes: impl IntoIterator<Item = T>) -> Result<Vec<String
 
 fn is_named(code: &CheckCode, text: &str) -> bool {
     code.code.text().starts_with(text) || code.code.name() == text
-}
-
-/// A release of OpenVINO.
-///
-/// ```
-/// use snick::Release;
-///
-/// let release: Release = "2024.6.0".parse().expect("a release");
-/// assert!(release > Release::new(2023, 3));
-/// assert_eq!(release.to_string(), "2024.6");
-/// ```
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Release {
-    year: u16,
-    number: u8,
-}
-
-impl Release {
-    /// A release given by its year and its number within the year.
-    pub const fn new(year: u16, number: u8) -> Self {
-        Self { year, number }
-    }
-}
-
-impl FromStr for Release {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut parts = text.split('.');
-        let year =
-            parts.next().and_then(|year| year.parse().ok()).filter(|year| (2018..=9999).contains(year));
-        let number = parts.next().and_then(|number| number.parse().ok());
-        let is_patch = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        match (year, number, parts.all(is_patch)) {
-            (Some(year), Some(number), true) => Ok(Self { year, number }),
-            _ => Err("expected a release such as 2024.6".to_string()),
-        }
-    }
-}
-
-impl fmt::Display for Release {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.year, self.number)
-    }
 }

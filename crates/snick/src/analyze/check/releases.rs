@@ -1,11 +1,16 @@
 //! The oldest release of OpenVINO that can read a model.
 
-use snick_ir::{Code, NodeRef, Severity, Version};
-use snick_tensor::ElementType;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use snick_ir::{
+    Code, Graph, IrFeature, Need, NeedCause, NodeRef, Op, Release, Severity, feature_support, needs,
+};
 
 use super::finding::Findings;
 use super::subject::Subject;
-use super::{CheckCode, Example, Family, Release};
+use super::{CheckCode, Example, Family};
+use crate::analyze::counted;
 
 pub(super) static FAMILY: Family = Family { codes: &[&NEEDS_OPENVINO], find, reads_values: false };
 
@@ -26,113 +31,71 @@ static NEEDS_OPENVINO: CheckCode = CheckCode {
     )),
     on_demand: false,
 };
-use crate::analyze::counted;
-
-/// The first release that contains a complete operation set, indexed by the number of the set minus 1.
-/// Sources:
-///
-/// - opset1 to opset15: "Available Operation Sets" in the documentation,
-///   <https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/available-opsets.html>
-/// - opset16, completed for 2026.0: <https://github.com/openvinotoolkit/openvino/pull/33630>
-/// - opset17, started for 2026.2: <https://github.com/openvinotoolkit/openvino/pull/34899>
-const OF_OPSETS: [Release; 17] = [
-    Release::new(2020, 1),
-    Release::new(2020, 2),
-    Release::new(2020, 4),
-    Release::new(2021, 1),
-    Release::new(2021, 2),
-    Release::new(2021, 3),
-    Release::new(2021, 4),
-    Release::new(2022, 1),
-    Release::new(2022, 2),
-    Release::new(2022, 3),
-    Release::new(2023, 0),
-    Release::new(2023, 1),
-    Release::new(2023, 2),
-    Release::new(2024, 0),
-    Release::new(2024, 5),
-    Release::new(2026, 0),
-    Release::new(2026, 2),
-];
-
-/// The first release that reads each IR version: version 10 came with opset1, version 11 with API 2.0. See
-/// "OpenVINO API 2.0 Transition Guide": <https://docs.openvino.ai/2023.3/openvino_2_0_transition_guide.html>.
-const OF_IR_VERSIONS: [(u32, Release); 2] = [(10, Release::new(2020, 1)), (11, Release::new(2022, 1))];
-
-/// The first release that is known to support each of the newer element types.
-///
-/// According to the lists of element types in the C++ API reference, 2022.3 supports none of these types,
-/// 2023.3 supports nf4 and string
-/// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), and 2024 supports all
-/// of them (<https://docs.openvino.ai/2024/api/c_cpp_api/group__ov__element__cpp__api.html>). The types f8e4m3
-/// and f8e5m2 were added in January 2024 (<https://github.com/openvinotoolkit/openvino/pull/21608>), the
-/// others from June 2024 on (<https://github.com/openvinotoolkit/openvino/pull/24923>).
-const OF_TYPES: [(ElementType, Release); 9] = [
-    (ElementType::NF4, Release::new(2023, 3)),
-    (ElementType::String, Release::new(2023, 3)),
-    (ElementType::F8E4M3, Release::new(2024, 0)),
-    (ElementType::F8E5M2, Release::new(2024, 0)),
-    (ElementType::U2, Release::new(2024, 4)),
-    (ElementType::U3, Release::new(2024, 4)),
-    (ElementType::U6, Release::new(2024, 4)),
-    (ElementType::F4E2M1, Release::new(2024, 4)),
-    (ElementType::F8E8M0, Release::new(2024, 4)),
-];
-
-/// The minimum release that a layer or the file requires, and the feature that requires it.
-struct Need<'m> {
-    release: Release,
-    /// The layer that uses the feature; `None` for a feature of the file.
-    node: Option<NodeRef<'m>>,
-    what: String,
-}
 
 /// Reports the highest requirement of the file and all layers.
 fn find(subject: &Subject, findings: &mut Findings) {
-    let Some(version) = subject.graph.ir_version else { return };
-    let of_file = OF_IR_VERSIONS.iter().rev().find(|(known, _)| *known <= version);
-    let Some((_, release)) = of_file else { return };
-    let mut highest = Need { release: *release, node: None, what: format!("IR version {version}") };
-    let mut layers = 0;
-    for node in subject.nodes() {
-        let Some((release, what)) = need_of(node) else { continue };
-        if release > highest.release {
-            (highest, layers) = (Need { release, node: Some(node), what }, 1);
-        } else if release == highest.release && highest.node.is_some() {
-            layers += 1;
+    let version = match subject.graph.ir_version {
+        Some(10) => IrFeature::Version10,
+        Some(11) => IrFeature::Version11,
+        _ => return,
+    };
+    let (mut highest, mut highest_node, mut layers) = (feature_need(version), None, 0);
+    for (need, node) in subject.graphs().into_iter().flat_map(of_layers) {
+        match order(&need).cmp(&order(&highest)) {
+            Ordering::Greater => (highest, highest_node, layers) = (need, Some(node), 1),
+            Ordering::Equal => layers += 1,
+            Ordering::Less => {}
         }
     }
-    let Need { release, node, what } = highest;
-    let others = match layers {
-        0 | 1 => String::new(),
-        count => format!(", and for {}", counted(count - 1, "other layer")),
-    };
-    let too_new = subject.options.target.filter(|target| *target < release);
-    let than = too_new.map(|target| format!(", but {target} is to read it")).unwrap_or_default();
-    let message = format!("OpenVINO {release} or later is needed for {what}{others}{than}");
-    let finding = match node {
+    let target = subject.options.target;
+    let too_old = target.filter(|&target| highest.since.is_none_or(|since| target < since));
+    let message = message(&highest, layers, too_old);
+    let finding = match highest_node {
         Some(node) => findings.add(&NEEDS_OPENVINO, node, message),
         None => findings.add_file(&NEEDS_OPENVINO, message),
     };
-    finding.release = Some(release);
-    if too_new.is_some() {
+    finding.release = highest.since;
+    if too_old.is_some() {
         finding.severity = Severity::Error;
     }
 }
 
-/// The first release that supports both the operation set and the output types of a layer.
-fn need_of(node: NodeRef) -> Option<(Release, String)> {
-    let of_set = match node.version() {
-        Version::Opset(set @ 1..) => {
-            let release = OF_OPSETS.get(usize::from(*set) - 1);
-            release.map(|&release| (release, format!("{} of opset{set}", node.op().type_name())))
-        }
-        _ => None,
+/// The highest requirement of each layer. A name that another layer has, too, is a requirement of the layer.
+fn of_layers(graph: &Graph) -> Vec<(Need, NodeRef<'_>)> {
+    let mut names = HashSet::new();
+    let mut found = Vec::new();
+    for node in graph.ids().map(|id| graph.node(id)) {
+        let is_repeated = !matches!(node.op(), Op::Result(_)) && !names.insert(node.name());
+        let of_name = is_repeated.then(|| feature_need(IrFeature::EqualNames));
+        let highest = needs(graph, node.id()).into_iter().chain(of_name).max_by_key(order);
+        found.extend(highest.map(|need| (need, node)));
+    }
+    found
+}
+
+fn feature_need(feature: IrFeature) -> Need {
+    Need { since: feature_support(feature), cause: NeedCause::IrFeature(feature) }
+}
+
+/// Orders requirements; one that no release fulfils is the highest.
+fn order(need: &Need) -> (bool, Option<Release>) {
+    (need.since.is_none(), need.since)
+}
+
+/// The text of the finding; `layers` is the number of layers with this requirement, and `too_old` a release that
+/// should read the model but cannot.
+fn message(need: &Need, layers: usize, too_old: Option<Release>) -> String {
+    let others = match layers {
+        0 | 1 => String::new(),
+        count => format!(", and for {}", counted(count - 1, "other layer")),
     };
-    let of_types = node.outs().iter().filter_map(|out| {
-        let element_type = out.fact.element_type();
-        let (_, release) = OF_TYPES.iter().find(|(known, _)| *known == element_type)?;
-        Some((*release, format!("element type {element_type}")))
-    });
-    of_set.into_iter().chain(of_types).reduce(|a, b| if b.0 > a.0 { b } else { a })
+    let cause = &need.cause;
+    let oldest = Release::known().first();
+    let needed = match need.since {
+        None => format!("no known release of OpenVINO reads {cause}"),
+        Some(release) if Some(&release) == oldest => format!("OpenVINO {release} or later reads this model"),
+        Some(release) => format!("OpenVINO {release} or later is needed for {cause}{others}"),
+    };
+    let but = too_old.map(|target| format!(", but {target} is to read it")).unwrap_or_default();
+    format!("{needed}{but}")
 }

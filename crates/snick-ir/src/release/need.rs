@@ -1,0 +1,154 @@
+//! What a layer needs of a release of OpenVINO.
+
+use std::fmt;
+
+use snick_tensor::ElementType;
+
+use super::{IrFeature, Release, TypeUse, feature_support, op_support, type_support};
+use crate::ops::source::constant::Constant;
+use crate::release::table::TABLE;
+use crate::{Graph, NodeId, NodeRef, Op, Value, Version};
+
+/// A requirement of a layer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Need {
+    /// The first release that fulfils it; `None` if no known release does.
+    pub since: Option<Release>,
+    /// What needs the release.
+    pub cause: NeedCause,
+}
+
+/// A cause to need a release.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NeedCause {
+    /// The operation in the declared operation set.
+    Op {
+        /// The operation type.
+        op_type: String,
+        /// The declared operation set.
+        version: Version,
+    },
+    /// The number of inputs of the operation.
+    Inputs {
+        /// The operation type.
+        op_type: String,
+        /// The number.
+        count: usize,
+    },
+    /// The value of an attribute, which older releases refuse or ignore.
+    Attribute {
+        /// The operation type.
+        op_type: String,
+        /// The attribute with its value, such as `mode=cubic`.
+        value: String,
+    },
+    /// A use of an element type.
+    ElementType(ElementType, TypeUse),
+    /// A feature of the file.
+    IrFeature(IrFeature),
+}
+
+impl fmt::Display for NeedCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Op { op_type, version } => write!(f, "{op_type} of {version}"),
+            Self::Inputs { op_type, count } => write!(f, "{count} inputs of {op_type}"),
+            Self::Attribute { op_type, value } => write!(f, "{value} of {op_type}"),
+            Self::ElementType(element_type, TypeUse::Port) => write!(f, "element type {element_type}"),
+            Self::ElementType(element_type, TypeUse::Constant) => {
+                write!(f, "constants of type {element_type}")
+            }
+            Self::ElementType(element_type, TypeUse::Conversion) => {
+                write!(f, "conversions to {element_type}")
+            }
+            Self::IrFeature(feature) => f.write_str(feature.name()),
+        }
+    }
+}
+
+/// The requirements of a layer: what a release must know to read the layer as it is meant. Layers of operations
+/// outside the operation sets depend on libraries, so only their types count, unless a release reads the
+/// operation without a library.
+pub fn needs(graph: &Graph, id: NodeId) -> Vec<Need> {
+    let node = graph.node(id);
+    let mut needs = Vec::new();
+    let mut add = |since, cause| needs.push(Need { since, cause });
+    let (op_type, version) = (node.op().type_name(), node.version());
+    let support = op_support(op_type, version);
+    if support.is_some() || node.op().is_builtin() && version.is_known_set() {
+        let cause = NeedCause::Op { op_type: op_type.into(), version: version.clone() };
+        add(support.map(|support| support.reads), cause);
+    }
+    for out in node.outs() {
+        let element_type = out.fact.element_type();
+        if element_type != ElementType::Dynamic {
+            add(
+                type_support(element_type, TypeUse::Port),
+                NeedCause::ElementType(element_type, TypeUse::Port),
+            );
+        }
+        if matches!(node.op(), Op::Const(_)) {
+            let since = type_support(element_type, TypeUse::Constant);
+            add(since, NeedCause::ElementType(element_type, TypeUse::Constant));
+        }
+    }
+    if let Some(feature) = variable_feature(graph, node) {
+        add(feature_support(feature), NeedCause::IrFeature(feature));
+    }
+    needs.extend(needs_of_form(node));
+    needs
+}
+
+/// The feature that a ReadValue needs of a release that is newer than variables.
+fn variable_feature(graph: &Graph, node: NodeRef) -> Option<IrFeature> {
+    if !matches!(node.op(), Op::ReadValue(_)) {
+        return None;
+    }
+    match node.input(0) {
+        None => Some(IrFeature::NoInitialValue),
+        Some(value) if !is_zero(graph, value) => Some(IrFeature::InitialValues),
+        Some(_) => None,
+    }
+}
+
+/// Whether a value is known to have no elements other than zeros.
+fn is_zero(graph: &Graph, value: Value) -> bool {
+    let dims = graph.fact(value).and_then(|fact| fact.shape().dims());
+    let is_empty = dims.is_some_and(|dims| dims.iter().any(|dim| dim.as_const() == Some(0)));
+    let producer = graph.node(value.node);
+    is_empty
+        || match producer.op() {
+            Op::Const(Constant::Here(tensor)) => {
+                tensor.to_f64_vec().is_ok_and(|elements| elements.iter().all(|element| *element == 0.0))
+            }
+            // Their other inputs are shapes and axes.
+            Op::Broadcast(_) | Op::Convert(_) | Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => {
+                producer.input(0).is_some_and(|input| is_zero(graph, input))
+            }
+            _ => false,
+        }
+}
+
+/// The requirements of the inputs and attributes of a layer.
+fn needs_of_form(node: NodeRef) -> Vec<Need> {
+    let mut needs = Vec::new();
+    let op_type = node.op().type_name();
+    let name = crate::ops::find(node.op().dialect(), op_type).map(|entry| entry.name);
+    let Some(since) = name.and_then(|name| name.defining_opset(node.version())) else { return needs };
+    let versioned = format!("{op_type}-opset{since}");
+    let count = node.inputs().len();
+    if let Some(&since) = TABLE.inputs.get(&(versioned.as_str(), count)) {
+        needs.push(Need { since, cause: NeedCause::Inputs { op_type: op_type.into(), count } });
+    }
+    for &(_, value, since) in TABLE.attributes.iter().filter(|(op, ..)| *op == versioned) {
+        let attrs = node.op().attrs();
+        let is_given =
+            |(name, given): (&str, &str)| attrs.get(name).is_some_and(|attr| attr.to_string() == given);
+        if value.split_once('=').is_some_and(is_given) {
+            let cause = NeedCause::Attribute { op_type: op_type.into(), value: value.into() };
+            needs.push(Need { since, cause });
+        }
+    }
+    needs
+}

@@ -1,0 +1,205 @@
+//! The operators of ONNX's opsets: versions, types and attributes.
+//!
+//! `onnx.txt` is made by `tests/comparison/releases.py` from the schemas of the package `onnx`. Lines:
+//!
+//! - `opset OPSET IR`: the IR version that was released with an opset.
+//! - `type SYMBOL TYPE` and `set SYMBOL TYPES`: abbreviations, TYPES being symbols of types.
+//! - `OPERATOR VERSION SIGNATURE +ATTR... -ATTR... VERSION...`: the versions of an operator with the symbols of
+//!   the sets of element types that each input and, after `>`, each output may have. `+` follows a port that
+//!   can be repeated; the signature `-` stands for a deprecated version. Then the attributes that the version
+//!   adds and drops. The first version is the one that the oldest opset uses.
+
+use std::collections::HashMap;
+use std::str::Split;
+use std::sync::LazyLock;
+
+/// A version of an operator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OperatorVersion {
+    /// The opset that defines it.
+    pub since: i64,
+    /// Whether it is deprecated, so that files should not use it.
+    pub is_deprecated: bool,
+    /// Attributes that the version before lacks.
+    pub added: Vec<&'static str>,
+    /// Attributes of the version before that this one lacks.
+    pub dropped: Vec<&'static str>,
+    inputs: Ports,
+    outputs: Ports,
+}
+
+/// Sets of element types by port.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Ports {
+    sets: Vec<char>,
+    /// Whether the last port can be repeated.
+    is_variadic: bool,
+}
+
+#[derive(Default, Debug)]
+struct Table {
+    /// Ascending: opset and IR version.
+    opsets: Vec<(i64, i64)>,
+    types: HashMap<char, &'static str>,
+    sets: HashMap<char, &'static str>,
+    operators: HashMap<&'static str, Vec<OperatorVersion>>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::default();
+    for line in include_str!("onnx.txt").lines() {
+        let _ = table.add(line);
+    }
+    table
+});
+
+/// The known opsets, ascending.
+///
+/// ```
+/// use snick::onnx_opsets;
+///
+/// assert_eq!(onnx_opsets::known().next(), Some(11));
+/// ```
+pub fn known() -> impl Iterator<Item = i64> {
+    TABLE.opsets.iter().map(|(opset, _)| *opset)
+}
+
+/// The IR version that was released with an opset.
+///
+/// ```
+/// use snick::onnx_opsets::ir_version;
+///
+/// assert_eq!(ir_version(17), Some(8));
+/// assert_eq!(ir_version(10), None);
+/// ```
+pub fn ir_version(opset: i64) -> Option<i64> {
+    TABLE.opsets.iter().find(|(known, _)| *known == opset).map(|(_, version)| *version)
+}
+
+/// The operators, sorted by name.
+pub fn operators() -> Vec<&'static str> {
+    let mut names: Vec<_> = TABLE.operators.keys().copied().collect();
+    names.sort_unstable();
+    names
+}
+
+/// The versions of an operator that the known opsets use, ascending; empty if there is no such operator.
+pub fn versions(operator: &str) -> &'static [OperatorVersion] {
+    TABLE.operators.get(operator).map_or(&[], Vec::as_slice)
+}
+
+/// The version of an operator that an opset uses.
+///
+/// ```
+/// use snick::onnx_opsets::version;
+///
+/// assert_eq!(version("Pad", 12).map(|version| version.since), Some(11));
+/// assert_eq!(version("LayerNormalization", 16), None);
+/// ```
+pub fn version(operator: &str, opset: i64) -> Option<&'static OperatorVersion> {
+    versions(operator).iter().rev().find(|version| version.since <= opset)
+}
+
+impl OperatorVersion {
+    /// Whether input `port` may be a tensor of this type, given by its name in ONNX such as `float16`.
+    pub fn is_input_type(&self, port: usize, element_type: &str) -> bool {
+        self.inputs.allow(port, element_type)
+    }
+
+    /// Whether output `port` may be a tensor of this type; see [`OperatorVersion::is_input_type`].
+    pub fn is_output_type(&self, port: usize, element_type: &str) -> bool {
+        self.outputs.allow(port, element_type)
+    }
+
+    fn new(since: i64, signature: &str) -> Option<Self> {
+        let is_deprecated = signature == "-";
+        let (inputs, outputs) = if is_deprecated { ("", "") } else { signature.split_once('>')? };
+        let [inputs, outputs] = [inputs, outputs].map(|side| Ports {
+            sets: side.chars().filter(|&symbol| symbol != '+').collect(),
+            is_variadic: side.ends_with('+'),
+        });
+        Some(Self { since, is_deprecated, added: Vec::new(), dropped: Vec::new(), inputs, outputs })
+    }
+}
+
+impl Ports {
+    fn allow(&self, port: usize, element_type: &str) -> bool {
+        let last = self.sets.len().saturating_sub(1);
+        let port = if self.is_variadic { port.min(last) } else { port };
+        let types = self.sets.get(port).and_then(|set| TABLE.sets.get(set));
+        types.is_some_and(|types| types.chars().any(|symbol| TABLE.types.get(&symbol) == Some(&element_type)))
+    }
+}
+
+/// A symbol and what it stands for.
+fn abbreviation(mut words: Split<'static, char>) -> Option<(char, &'static str)> {
+    Some((words.next()?.chars().next()?, words.next()?))
+}
+
+impl Table {
+    /// Adds a line; `None` if it is malformed.
+    fn add(&mut self, line: &'static str) -> Option<()> {
+        let mut words = line.split(' ');
+        match words.next()? {
+            "#" => {}
+            "opset" => self.opsets.push((words.next()?.parse().ok()?, words.next()?.parse().ok()?)),
+            "type" => self.types.extend([abbreviation(words)?]),
+            "set" => self.sets.extend([abbreviation(words)?]),
+            operator => {
+                let mut versions: Vec<OperatorVersion> = Vec::new();
+                while let Some(word) = words.next() {
+                    if let Some(added) = word.strip_prefix('+') {
+                        versions.last_mut()?.added.push(added);
+                    } else if let Some(dropped) = word.strip_prefix('-') {
+                        versions.last_mut()?.dropped.push(dropped);
+                    } else {
+                        versions.push(OperatorVersion::new(word.parse().ok()?, words.next()?)?);
+                    }
+                }
+                self.operators.insert(operator, versions);
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_understood() {
+        let mut table = Table::default();
+        for line in include_str!("onnx.txt").lines() {
+            assert_eq!(table.add(line), Some(()), "{line}");
+        }
+        for line in ["opset new 8", "Abs 13", "Abs 13 A", "Abs +axes", "type A"] {
+            assert_eq!(table.add(line), None, "{line}");
+        }
+        let opsets: Vec<_> = known().collect();
+        assert!(opsets.is_sorted());
+        for operator in operators() {
+            assert!(versions(operator).iter().map(|version| version.since).is_sorted(), "{operator}");
+        }
+    }
+
+    #[test]
+    fn versions_have_the_types_and_attributes_of_their_opset() {
+        let since = |operator, opset| version(operator, opset).unwrap();
+        assert_eq!((since("Reshape", 13).since, since("Reshape", 14).since), (13, 14));
+        assert_eq!(since("Reshape", 14).added, ["allowzero"]);
+        assert_eq!(since("ReduceMean", 18).dropped, ["axes"]);
+        assert!(
+            since("Add", 13).is_input_type(1, "bfloat16") && !since("Add", 12).is_input_type(1, "bfloat16")
+        );
+        assert!(
+            since("Concat", 13).is_input_type(7, "bfloat16") && !since("Add", 13).is_input_type(2, "float")
+        );
+        assert!(
+            since("Shape", 13).is_output_type(0, "int64") && !since("Shape", 13).is_output_type(0, "int32")
+        );
+        assert!(since("Upsample", 11).is_deprecated);
+        assert_eq!(version("Gelu", 19), None);
+        assert!(versions("Nothing").is_empty());
+    }
+}
