@@ -8,6 +8,8 @@ from release_questions import attributes_of, is_refused
 
 HEADER = "# Made by tests/comparison/releases.py; see release.rs for the meaning of the lines.\n"
 WIDTH = 120
+# Operations had these sets before a numbered set contained them.
+FORMER_SETS = ("experimental", "extension")
 # A number above those of all operation sets.
 LAST = 1 << 8
 
@@ -107,8 +109,12 @@ def versions(answers, reference):
             continue
         for opset, until in zip(op["opsets"], [*op["opsets"][1:], LAST]):
             yield name, "opset%d" % opset, until
+    shown = {key[1] for key in answers.keys["case"]}
     for _, name, opset in answers.keys["set"]:
-        if not opset.startswith("opset"):
+        # Without a case, only the former sets of an operation count that a later set has, too.
+        is_former = opset in FORMER_SETS and any(answers.contains(("set", name, "opset%d" % each))
+                                                 for each in reference[name]["opsets"])
+        if not opset.startswith("opset") and (is_former or "%s-%s" % (name, opset) in shown):
             yield name, opset, LAST
 
 
