@@ -1,6 +1,7 @@
 """Questions about operation sets, attributes, element types and features of the format; see release_worker.py."""
 
 import base64
+import math
 import struct
 import xml.etree.ElementTree as ET
 
@@ -116,6 +117,38 @@ def variable(initial):
     return net
 
 
+def attention(mask, kind="f32"):
+    """A question about the shape and element type of a mask."""
+    net, shapes = Net(), [[1, 2, 4, 8], [1, 2, 5, 8], [1, 2, 5, 8], mask]
+    ports = list(zip(["f32", "f32", "f32", kind], shapes))
+    sources = [net.parameter(*port) for port in ports]
+    attended = net.layer("ScaledDotProductAttention", "opset13", {"causal": "false"}, ports, ports[:1])
+    for port, source in enumerate(sources):
+        net.connect(*source, attended, port)
+    net.result(attended, len(ports), *ports[0])
+    return question(net, inputs=[array(*port) for port in ports])
+
+
+def array(kind, shape):
+    size = math.prod(shape)
+    if kind == "boolean":
+        return ["|b1", shape, [index % 2 == 1 for index in range(size)]]
+    return ["<f4", shape, [index % 7 / 7 for index in range(size)]]
+
+
+def strided_slice():
+    """A question about an ellipsis that stands for no axis."""
+    net, dims, bounds = Net(), [2, 3], struct.pack("<9q", 0, 0, 0, 0, 2, 3, 1, 1, 1)
+    ports = [("f32", dims), *[("i64", [3])] * 3]
+    sources = [net.parameter(*ports[0]), *(net.constant("i64", [3], 24 * at, 24) for at in range(3))]
+    masks = {"begin_mask": "0,0,0", "end_mask": "0,0,0", "ellipsis_mask": "1,0,0"}
+    sliced = net.layer("StridedSlice", "opset1", masks, ports, ports[:1])
+    for port, source in enumerate(sources):
+        net.connect(*source, sliced, port)
+    net.result(sliced, len(ports), *ports[0])
+    return question(net, bounds, [array(*ports[0])])
+
+
 def with_information(text):
     """A model whose ReLU has `rt_info`."""
     net = chain()
@@ -138,3 +171,9 @@ def of_features():
     yield "rt_info without name", with_information('<other value="a"/>')
     short = question(chain(names=()), inputs=VALUES)
     yield "files below 512 bytes", {**short, "xml": short["xml"].replace(PADDING, "").replace("\n", "")}
+    net = Net()
+    net.result(*net.parameter("f32", [0]), "f32", [0])
+    yield "sizes of 0 in ports", question(net)
+    yield "StridedSlice with more bounds than axes", strided_slice()
+    yield "broadcast masks of ScaledDotProductAttention", attention([1, 1, 1, 5])
+    yield "boolean masks of ScaledDotProductAttention", attention([1, 1, 4, 5], "boolean")

@@ -150,7 +150,7 @@ pub fn feature_support(feature: IrFeature) -> Option<Release> {
 /// Declares features with their names in the table.
 macro_rules! features {
     ($($(#[$doc:meta])+ $feature:ident $name:literal,)+) => {
-        /// A feature of the IR format that the releases do not share.
+        /// A feature of the IR format, or of an operation, that the releases do not share.
         #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         pub enum IrFeature {
@@ -194,6 +194,15 @@ features! {
     InfoWithoutName "rt_info without name",
     /// Files whose `<net>` ends within the first 512 bytes.
     Short "files below 512 bytes",
+    /// Empty values.
+    Empty "sizes of 0 in ports",
+    /// A StridedSlice whose begin has more elements than the input and the new axes have axes: its ellipsis
+    /// stands for no axis.
+    EmptyEllipsis "StridedSlice with more bounds than axes",
+    /// A mask whose last two axes are broadcast to those of the scores.
+    BroadcastMask "broadcast masks of ScaledDotProductAttention",
+    /// A boolean mask. Older releases read it, but compute something else.
+    BooleanMask "boolean masks of ScaledDotProductAttention",
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::{IrFeature, Release, TypeUse, feature_support, op_support, type_support};
+use crate::ops::slice::strided_slice::{EntryPlan, StridedSlice};
 use crate::ops::source::constant::Constant;
 use crate::release::table::TABLE;
-use crate::{Graph, NodeId, NodeRef, Op, Value, Version};
+use crate::{Fact, Graph, NodeId, NodeRef, Op, Value, Version};
 
 /// A requirement of a layer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,11 +95,50 @@ pub fn needs(graph: &Graph, id: NodeId) -> Vec<Need> {
             add(since, NeedCause::ElementType(element_type, TypeUse::Constant));
         }
     }
-    if let Some(feature) = variable_feature(graph, node) {
+    for feature in features(graph, node) {
         add(feature_support(feature), NeedCause::IrFeature(feature));
     }
     needs.extend(needs_of_form(node));
     needs
+}
+
+/// The features that a layer uses.
+fn features(graph: &Graph, node: NodeRef) -> Vec<IrFeature> {
+    let is_empty =
+        |fact: &Fact| fact.shape().dims().is_some_and(|dims| dims.iter().any(|dim| is_size(dim, 0)));
+    let of_op = match node.op() {
+        Op::StridedSlice(op) => has_empty_ellipsis(graph, node, op).then_some(IrFeature::EmptyEllipsis),
+        Op::ScaledDotProductAttention(_) => mask_feature(graph, node),
+        _ => variable_feature(graph, node),
+    };
+    let of_outputs = node.outputs().any(is_empty).then_some(IrFeature::Empty);
+    of_outputs.into_iter().chain(of_op).collect()
+}
+
+fn is_size(dim: &SymExpr, size: i64) -> bool {
+    dim.as_const() == Some(size)
+}
+
+/// Whether the ellipsis of a StridedSlice stands for no axis.
+fn has_empty_ellipsis(graph: &Graph, node: NodeRef, op: &StridedSlice) -> bool {
+    let inputs: Option<Vec<&Fact>> = node.inputs().map(|input| graph.fact(input)).collect();
+    let plan = inputs.and_then(|inputs| op.plan(&inputs).ok().flatten());
+    plan.is_some_and(|plan| plan.0.contains(&EntryPlan::Whole(0)))
+}
+
+/// The feature that the mask of a ScaledDotProductAttention needs.
+fn mask_feature(graph: &Graph, node: NodeRef) -> Option<IrFeature> {
+    let fact = |port| node.input(port).and_then(|input| graph.fact(input));
+    let mask = fact(3)?;
+    if mask.element_type() == ElementType::Boolean {
+        return Some(IrFeature::BooleanMask);
+    }
+    let [queries, keys] = [fact(0)?, fact(1)?].map(|fact| fact.shape().dims()?.iter().nth_back(1));
+    let [.., row, column] = mask.shape().dims()? else { return None };
+    let is_broadcast = |size: &SymExpr, whole: Option<&SymExpr>| {
+        is_size(size, 1) && !whole.is_some_and(|whole| is_size(whole, 1))
+    };
+    (is_broadcast(row, queries) || is_broadcast(column, keys)).then_some(IrFeature::BroadcastMask)
 }
 
 /// The feature that a ReadValue needs of a release that is newer than variables.

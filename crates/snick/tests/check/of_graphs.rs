@@ -303,10 +303,35 @@ fn the_needed_release_is_that_of_the_highest_requirement() {
             "",
             Some((2022, 1)),
         ),
+        ("  %y = Parameter-1 {element_type: f32, shape: \"0,2\"}\n", "y", Some((2023, 2))),
+        (
+            "  %b = Const-1 i64[3] <0, 0, 0>\n  %e = Const-1 i64[3] <0, 2, 3>\n  \
+             %y = StridedSlice-1(%x, %b, %e) {begin_mask: [0,0,0], end_mask: [0,0,0], new_axis_mask: [0,0,0], shrink_axis_mask: [0,0,0], ellipsis_mask: [1,0,0]}\n",
+            "y",
+            Some((2024, 0)),
+        ),
         ("  %y = Crop-1(%x) {axis: [1], offset: [0], dim: [2]}\n", "y", None),
     ];
     for (layers, layer, release) in cases {
         let release = release.map(|(year, number)| Release::new(year, number));
         assert_eq!(needed(&format!("{x}{layers}")), (layer.to_string(), release), "{layers}");
+    }
+}
+
+#[test]
+fn masks_of_attention_need_releases() {
+    for (mask, release) in [
+        ("f32, shape: \"1,1,4,5\"", Release::new(2023, 3)),
+        ("f32, shape: \"1,1,1,5\"", Release::new(2024, 3)),
+        ("f32, shape: \"4,1\"", Release::new(2024, 3)),
+        ("boolean, shape: \"4,5\"", Release::new(2025, 3)),
+    ] {
+        let layers = format!(
+            "  %q = Parameter-1 {{element_type: f32, shape: \"1,2,4,8\"}}\n  \
+             %k = Parameter-1 {{element_type: f32, shape: \"1,2,5,8\"}}\n  \
+             %m = Parameter-1 {{element_type: {mask}}}\n  \
+             %y = ScaledDotProductAttention-13(%q, %k, %k, %m) {{causal: false}}\n  %r = Result-1(%y)\n"
+        );
+        assert_eq!(needed(&layers), ("y".to_string(), Some(release)), "{mask}");
     }
 }
