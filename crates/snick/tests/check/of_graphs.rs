@@ -310,6 +310,12 @@ fn the_needed_release_is_that_of_the_highest_requirement() {
             "y",
             Some((2024, 0)),
         ),
+        (
+            "  %e = Parameter-1 {element_type: f32, shape: \"0,2\"}\n  \
+             %i = Parameter-1 {element_type: i32, shape: \"2\"}\n  %y = BitwiseNot-13(%i)\n",
+            "y",
+            Some((2023, 2)),
+        ),
         ("  %y = Crop-1(%x) {axis: [1], offset: [0], dim: [2]}\n", "y", None),
     ];
     for (layers, layer, release) in cases {

@@ -67,7 +67,9 @@ fn of_layers(graph: &Graph) -> Vec<(Need, NodeRef<'_>)> {
     for node in graph.ids().map(|id| graph.node(id)) {
         let is_repeated = !matches!(node.op(), Op::Result(_)) && !names.insert(node.name());
         let of_name = is_repeated.then(|| feature_need(IrFeature::EqualNames));
-        let highest = needs(graph, node.id()).into_iter().chain(of_name).max_by_key(order);
+        // What all known releases have is no requirement.
+        let is_later = |need: &Need| need.since.as_ref() != Release::known().first();
+        let highest = needs(graph, node.id()).into_iter().chain(of_name).filter(is_later).max_by_key(order);
         found.extend(highest.map(|need| (need, node)));
     }
     found
@@ -77,9 +79,10 @@ fn feature_need(feature: IrFeature) -> Need {
     Need { since: feature_support(feature), cause: NeedCause::IrFeature(feature) }
 }
 
-/// Orders requirements; one that no release fulfils is the highest.
-fn order(need: &Need) -> (bool, Option<Release>) {
-    (need.since.is_none(), need.since)
+/// Orders requirements; one that no release fulfils is the highest. Of those of one release, an operation says
+/// more than a detail of another layer.
+fn order(need: &Need) -> (bool, Option<Release>, bool) {
+    (need.since.is_none(), need.since, matches!(need.cause, NeedCause::Op { .. }))
 }
 
 /// The text of the finding; `layers` is the number of layers with this requirement, and `too_old` a release that
