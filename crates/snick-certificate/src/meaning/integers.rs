@@ -68,11 +68,11 @@ impl Case<'_> {
     fn constant_element(&mut self, value: Value, integers: &[i64], index: &[Poly]) -> Step<Poly> {
         let dims = self.dims(value)?;
         let flat = Self::flat(&dims, index)?;
-        let number = |at: usize| integers.get(at).map_or(0, |int| i128::from(*int));
         if let Some(at) = flat.as_constant() {
-            return needed(usize::try_from(at).ok().filter(|at| *at < integers.len()))
-                .map(|at| Poly::constant(number(at)));
+            let integer = usize::try_from(at).ok().and_then(|at| integers.get(at));
+            return Ok(Poly::constant(i128::from(*needed(integer)?)));
         }
+        let number = |at: usize| integers.get(at).map_or(0, |int| i128::from(*int));
         let step = if integers.len() > 1 { number(1) - number(0) } else { 0 };
         if (1..integers.len()).all(|at| number(at) - number(at - 1) == step) {
             return Ok(Poly::constant(number(0)).plus(step, &flat)?);
@@ -123,14 +123,8 @@ impl Case<'_> {
     /// Arithmetic on sizes.
     fn computed(&mut self, value: Value, node: &Node, index: &[Poly]) -> Step<Poly> {
         let is_boolean = self.element_type(value) == Some("boolean");
-        let is_convert = matches!(node.op.as_str(), "Convert" | "ConvertLike");
-        for (port, input) in node.inputs.iter().copied().flatten().enumerate() {
-            let is_exact = self.is_integer(input)
-                || self.element_type(input) == Some("boolean")
-                || is_convert && (port > 0 || self.type_range(input).is_some());
-            if !is_exact {
-                return Err(Stop::Opaque);
-            }
+        for input in node.inputs.iter().copied().flatten() {
+            needed(self.type_range(input))?;
         }
         let mut numbers = Vec::new();
         for (operand, index) in self.operands(value, node, index)? {

@@ -161,3 +161,24 @@ fn no_other_combination_contradicts() {
     assert!(!contradicts(&[(1, vec![0]), (1, vec![1]), (1, vec![3])]));
     assert!(!contradicts(&[(i64::MAX, vec![1]), (i64::MAX, vec![0]), (i64::MAX, vec![1])]));
 }
+
+#[test]
+fn terms_are_divided_one_by_one() {
+    let poly = |terms: &[(i128, &[AtomId])]| {
+        terms.iter().fold(Poly::ZERO, |sum, (coefficient, atoms)| {
+            let atoms = atoms.iter().map(|atom| Poly::atom(*atom));
+            let product = atoms.fold(Poly::constant(1), |product, atom| product.times(&atom).unwrap());
+            sum.plus(*coefficient, &product).unwrap()
+        })
+    };
+    let dividend = poly(&[(6, &[0, 1]), (5, &[0]), (-7, &[0, 0]), (4, &[1]), (3, &[])]);
+    let divided = dividend.divided(&poly(&[(2, &[0])]));
+    assert_eq!(
+        divided,
+        (poly(&[(3, &[1]), (2, &[]), (-4, &[0])]), poly(&[(1, &[0]), (1, &[0, 0]), (4, &[1]), (3, &[])]))
+    );
+    assert_eq!(dividend.divided(&Poly::constant(1)), (dividend.clone(), Poly::ZERO));
+    assert_eq!(dividend.divided(&poly(&[(1, &[0]), (1, &[1])])), (Poly::ZERO, dividend.clone()));
+    assert_eq!(dividend.divided(&Poly::ZERO), (Poly::ZERO, dividend));
+    assert!(!TooLarge.to_string().is_empty());
+}

@@ -277,3 +277,42 @@ fn constants_of_other_shapes_have_the_same_elements() {
     let other = builder.constant("f32", &[3, 2], &[5, 1, 9, 9, 4, 3]);
     assert!(!builder.is_proved(reshaped, other));
 }
+
+/// A scalar that is a size of an input.
+fn size(builder: &mut Builder) -> Value {
+    let data = builder.input("f32", &[ANY]);
+    let shape = builder.typed("ShapeOf", &[data], &[], output("i64", &sizes(&[1])));
+    let zero = builder.scalar(0);
+    builder.op("Gather", &[shape, zero, zero], &[], &[])
+}
+
+#[test]
+fn conversions_that_lose_a_part() {
+    for (element_type, is_exact) in
+        [("i64", true), ("i32", true), ("u8", false), ("boolean", false), ("f16", false)]
+    {
+        let mut builder = Builder::default();
+        let size = size(&mut builder);
+        let narrow = builder.typed("Convert", &[size], &[], output(element_type, &[]));
+        let wide = builder.typed("Convert", &[narrow], &[], output("i64", &[]));
+        assert_eq!(builder.is_proved(size, wide), is_exact, "{element_type}");
+    }
+}
+
+#[test]
+fn ranges_with_a_fraction() {
+    for (element_type, is_whole) in [("i64", true), ("f32", false)] {
+        let mut builder = Builder::default();
+        let (zero, nine) = (builder.scalar(0), builder.scalar(9));
+        let step = builder.input(element_type, &[]);
+        let [one, two] = [1, 2].map(|at| builder.scalar(at));
+        let mut element = |range: [Value; 3], at| {
+            let range = builder.typed("Range", &range, &[], output("i64", &sizes(&[3])));
+            builder.op("Gather", &[range, at, zero], &[], &[])
+        };
+        let first = element([zero, nine, step], one);
+        let second = element([zero, nine, step], two);
+        let twice = element([first, nine, first], one);
+        assert_eq!(builder.is_proved(second, twice), is_whole, "{element_type}");
+    }
+}
