@@ -37,6 +37,25 @@ fn a_value_that_never_exists_equals_any() {
 }
 
 #[test]
+fn a_value_does_not_exist_if_its_conditions_contradict_each_other() {
+    let mut builder = Builder::default();
+    let (data, list) = (builder.input("f32", &[ANY]), builder.input("f32", &sizes(&[3])));
+    let size = builder.typed("ShapeOf", &[data], &[], output("i64", &sizes(&[1])));
+    let axis = builder.scalar(0);
+    // The size is below 3, and above 4.
+    let gathered =
+        builder.op("Gather", &[list, size, axis], &[("checks_indices", true.into())], &sizes(&[1]));
+    let [at_four, at_one, at_zero] = [4, 1, 0].map(|start| {
+        let attributes = [("axes", 0), ("start", start), ("len", 1), ("step", 1)];
+        builder.op("slice", &[data], &attributes.map(|(name, int)| (name, ints(&[int]))), &sizes(&[1]))
+    });
+    let mut sum = |part| builder.op("Subtract", &[gathered, part], &[], &sizes(&[1]));
+    let [never, sometimes, other] = [sum(at_four), sum(at_one), sum(at_zero)];
+    assert!(builder.is_proved(never, other));
+    assert!(!builder.is_proved(sometimes, other));
+}
+
+#[test]
 fn chains_are_longer_than_calls_are_deep() {
     let (mut builder, data) = with_input(&[2, 3]);
     let dims = [sizes(&[3, 2]), sizes(&[2, 3])];
