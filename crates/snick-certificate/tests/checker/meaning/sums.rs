@@ -217,4 +217,9 @@ fn a_factor_may_be_transposed_by_its_own_layer() {
         [product(weights, true, "a"), product(transposed, false, "a"), product(transposed, false, "b")];
     assert!(builder.is_proved(old, new));
     assert!(!builder.is_proved(old, other));
+    let (mut builder, square) = with_input(&[3, 3]);
+    let [plain, transposed] = [false, true].map(|is_transposed| {
+        builder.op("MatMul", &[square, square], &[("transpose_b", is_transposed.into())], &sizes(&[3, 3]))
+    });
+    assert!(!builder.is_proved(plain, transposed));
 }
