@@ -1,4 +1,4 @@
-//! The page about releases is that of the table of releases.
+//! The page about releases shows the table of releases.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -141,12 +141,9 @@ impl Case<'_> {
         if have_equal_inputs && self.all_equal(i, j)? {
             return Ok(());
         }
-        let terms = match if_known(self.operands(a, old, i))? {
-            Some(before) => if_known(self.operands(b, new, j))?.map(|after| Some([before, after])),
-            None => if_known(self.combined([(a, old, i), (b, new, j)]))?,
-        };
-        let [before, mut after] = match terms {
+        let [before, mut after] = match if_known(self.combined([(a, old, i), (b, new, j)]))? {
             Some(Some(terms)) => terms,
+            // There is nothing to combine.
             Some(None) => return Ok(()),
             None => return stuck(format!("the inputs of two layers {} may differ", old.op)),
         };

@@ -8,8 +8,8 @@
 //!   these, or lists only these.
 //! - `reads RELEASE SET OP...`: since when the versions that the set defines are read. `runs` follows if the
 //!   CPU plug-in runs them later or `never`.
-//! - `inputs RELEASE OP-SET COUNT...`: since when so many inputs work, if later.
-//! - `attribute RELEASE OP-SET NAME=VALUE...`: since when values of attributes are understood, if later.
+//! - `inputs RELEASE OP-SET COUNT...`: since when the operation works with COUNT inputs, if that is later.
+//! - `attribute RELEASE OP-SET NAME=VALUE...`: since when values of attributes are understood, if that is later.
 //!   Earlier releases refuse or ignore them.
 //! - `type RELEASE TYPE...`: since when ports have these element types. `constant` and `conversion` follow if
 //!   constants of the type, or conversions to it, work later or `never`.
@@ -199,7 +199,7 @@ features! {
     /// A StridedSlice whose begin has more elements than the input and the new axes have axes: its ellipsis
     /// stands for no axis.
     EmptyEllipsis "StridedSlice with more bounds than axes",
-    /// A mask whose last two axes are broadcast to those of the scores.
+    /// A mask with a row or column that stands for all rows or columns of the scores.
     BroadcastMask "broadcast masks of ScaledDotProductAttention",
     /// A boolean mask. Older releases read it, but compute something else.
     BooleanMask "boolean masks of ScaledDotProductAttention",

@@ -1,4 +1,5 @@
-//! Operations that combine the elements along axes: unknown functions of all these elements, in order.
+//! Operations that combine the elements along axes: unknown functions of all these elements, in order. Element-wise
+//! operations combine one element of each input, along no axis.
 
 use super::Element;
 use crate::atoms::Atom;
@@ -54,6 +55,7 @@ impl Case<'_> {
                 let axis = Self::axis(needed(node.int("axis"))?, rank)?;
                 Ok(vec![self.dim(data, axis)?])
             }
+            _ if node.is_elementwise() => Ok(Vec::new()),
             _ => self.reduced_axes(node, rank)?.into_iter().map(|axis| self.dim(data, axis)).collect(),
         }
     }
@@ -96,6 +98,7 @@ impl Case<'_> {
         let data = needed(node.input(0))?;
         let rank = self.rank(data)?;
         match node.op.as_str() {
+            _ if node.is_elementwise() => self.operands(value, node, index),
             "MatMul" => self.multiplied(value, node, index, &at[0]),
             "Softmax" | "LogSoftmax" => {
                 let mut other = index.to_vec();

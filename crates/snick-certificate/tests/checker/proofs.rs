@@ -9,21 +9,14 @@ use snick_certificate::{
 
 use crate::support::{ANY, Builder, ints, node, output};
 
-/// A slice of one axis.
-fn slice(builder: &mut Builder, data: Value, start: i64, length: i64) -> Value {
-    let attributes =
-        [("axes", ints(&[0])), ("start", ints(&[start])), ("len", ints(&[length])), ("step", ints(&[1]))];
-    builder.op("slice", &[data], &attributes, &[Size::Int(length)])
-}
-
 /// A problem with a true claim, a false one, and a proof of the true one.
 fn two_claims() -> (Problem, Proof) {
     let mut builder = Builder::default();
     let data = builder.input("f32", &[ANY]);
-    let old = slice(&mut builder, data, 2, 3);
-    let all = slice(&mut builder, data, 1, 5);
-    let new = slice(&mut builder, all, 1, 3);
-    let wrong = slice(&mut builder, all, 2, 3);
+    let old = builder.slice(data, 0, 2, 3);
+    let all = builder.slice(data, 0, 1, 5);
+    let new = builder.slice(all, 0, 1, 3);
+    let wrong = builder.slice(all, 0, 2, 3);
     let (mut problem, proof) = builder.problem(old, new);
     problem.claims.push((old, wrong));
     (problem, proof)
@@ -79,7 +72,7 @@ fn answers_must_be_right_and_complete() {
 fn lemmas_start_in_the_first_graph() {
     let mut builder = Builder::default();
     let data = builder.input("f32", &[ANY]);
-    let old = slice(&mut builder, data, 0, 4);
+    let old = builder.slice(data, 0, 0, 4);
     let shape = builder.list(&[4]);
     // This value exists for size 4 only.
     let new = builder.op("Reshape", &[data, shape], &[], &[Size::Int(4)]);

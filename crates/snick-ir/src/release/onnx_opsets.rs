@@ -7,7 +7,7 @@
 //! - `OPERATOR VERSION SIGNATURE +ATTR... -ATTR... VERSION...`: the versions of an operator with the symbols of
 //!   the sets of element types that each input and, after `>`, each output may have. `+` follows a port that
 //!   can be repeated; the signature `-` stands for a deprecated version. Then the attributes that the version
-//!   adds and drops. The first version is the one that the oldest opset uses.
+//!   adds and drops. The oldest opset uses the first version.
 
 use std::collections::HashMap;
 use std::str::Split;

@@ -45,10 +45,7 @@ fn a_value_does_not_exist_if_its_conditions_contradict_each_other() {
     // The size is below 3, and above 4.
     let gathered =
         builder.op("Gather", &[list, size, axis], &[("checks_indices", true.into())], &sizes(&[1]));
-    let [at_four, at_one, at_zero] = [4, 1, 0].map(|start| {
-        let attributes = [("axes", 0), ("start", start), ("len", 1), ("step", 1)];
-        builder.op("slice", &[data], &attributes.map(|(name, int)| (name, ints(&[int]))), &sizes(&[1]))
-    });
+    let [at_four, at_one, at_zero] = [4, 1, 0].map(|start| builder.slice(data, 0, start, 1));
     let mut sum = |part| builder.op("Subtract", &[gathered, part], &[], &sizes(&[1]));
     let [never, sometimes, other] = [sum(at_four), sum(at_one), sum(at_zero)];
     assert!(builder.is_proved(never, other));

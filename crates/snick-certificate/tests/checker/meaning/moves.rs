@@ -293,14 +293,10 @@ fn padded_sizes() {
     };
     let (old, new, other) =
         (padded(data, before, after), padded(reversed, before, after), padded(data, after, before));
-    let length = |builder: &mut Builder, data| {
-        let shape = builder.typed("ShapeOf", &[data], &[], output("i64", &sizes(&[1])));
-        builder.typed("Convert", &[shape], &[], output("i32", &sizes(&[1])))
-    };
-    let [old, new, other] = [old, new, other].map(|padded| length(&mut builder, padded));
+    let [old, new, other] = [old, new, other].map(|padded| builder.shape_of(padded));
     assert!(builder.is_proved(old, new));
     assert!(builder.is_proved(old, other));
-    let unpadded = length(&mut builder, data);
+    let unpadded = builder.shape_of(data);
     assert!(!builder.is_proved(old, unpadded));
 }
 
@@ -343,8 +339,7 @@ fn reshaping_another_number_of_elements_fails() {
     let mut builder = Builder::default();
     let data = builder.input("f32", &[ANY]);
     let shape = builder.list(&[4]);
-    let attributes = [("axes", ints(&[0])), ("start", ints(&[0])), ("len", ints(&[4])), ("step", ints(&[1]))];
-    let sliced = builder.op("slice", &[data], &attributes, &sizes(&[4]));
+    let sliced = builder.slice(data, 0, 0, 4);
     let reshaped = builder.op("Reshape", &[data, shape], &[], &sizes(&[4]));
     assert!(!builder.is_proved(sliced, reshaped));
     assert!(builder.is_proved(reshaped, sliced));
@@ -381,8 +376,7 @@ fn broadcasting_to_another_size_fails() {
     let mut builder = Builder::default();
     let data = builder.input("f32", &[ANY]);
     let shape = builder.list(&[4]);
-    let attributes = [("axes", ints(&[0])), ("start", ints(&[0])), ("len", ints(&[4])), ("step", ints(&[1]))];
-    let sliced = builder.op("slice", &[data], &attributes, &sizes(&[4]));
+    let sliced = builder.slice(data, 0, 0, 4);
     let broadcast = builder.op("Broadcast", &[data, shape], &[("mode", text("numpy"))], &sizes(&[4]));
     assert!(!builder.is_proved(sliced, broadcast));
 }

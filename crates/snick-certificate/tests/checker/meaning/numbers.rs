@@ -227,14 +227,9 @@ fn outputs_of_opaque_operations_differ() {
 #[test]
 fn operands_of_commutative_operations_may_be_exchanged() {
     let (mut builder, data) = with_input(&[4]);
-    let slice = |builder: &mut Builder, data: Value, start: i64, length: i64| {
-        let attributes =
-            [("axes", ints(&[0])), ("start", ints(&[start])), ("len", ints(&[length])), ("step", ints(&[1]))];
-        builder.op("slice", &[data], &attributes, &sizes(&[length]))
-    };
-    let [first, last] = [0, 2].map(|start| slice(&mut builder, data, start, 2));
-    let tail = slice(&mut builder, data, 1, 3);
-    let same_last = slice(&mut builder, tail, 1, 2);
+    let [first, last] = [0, 2].map(|start| builder.slice(data, 0, start, 2));
+    let tail = builder.slice(data, 0, 1, 3);
+    let same_last = builder.slice(tail, 0, 1, 2);
     for (op, is_commutative) in [("Add", true), ("Subtract", false), ("Maximum", false)] {
         let old = builder.op(op, &[first, last], &[], &sizes(&[2]));
         // Before the next layer, to which it is known to be equal.

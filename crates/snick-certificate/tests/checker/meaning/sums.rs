@@ -2,15 +2,6 @@
 
 use super::*;
 
-/// The slice of an axis that starts at `start`.
-fn slice(builder: &mut Builder, data: Value, axis: usize, start: i64, length: i64) -> Value {
-    let attributes =
-        [("axes", vec![axis as i64]), ("start", vec![start]), ("len", vec![length]), ("step", vec![1])];
-    let mut dims = builder.dims(data);
-    dims[axis] = Size::Int(length);
-    builder.op("slice", &[data], &attributes.map(|(name, ints)| (name, Attribute::from(ints))), &dims)
-}
-
 fn reduce(builder: &mut Builder, data: Value, axis: i64, is_kept: bool, dims: &[Size]) -> Value {
     let axes = builder.list(&[axis]);
     builder.op("ReduceSum", &[data, axes], &[("keep_dims", is_kept.into())], dims)
@@ -26,15 +17,15 @@ fn slices_of_reductions() {
             false => vec![Size::Int(5), Size::Int(columns)],
         };
         let whole = reduce(&mut builder, data, 1, is_kept, &dims(4));
-        let before = slice(&mut builder, whole, column, 1, 2);
-        let rows = slice(&mut builder, data, 2, 1, 2);
+        let before = builder.slice(whole, column, 1, 2);
+        let rows = builder.slice(data, 2, 1, 2);
         let after = reduce(&mut builder, rows, -2, is_kept, &dims(2));
         assert!(builder.is_proved(before, after));
-        let others = slice(&mut builder, data, 2, 2, 2);
+        let others = builder.slice(data, 2, 2, 2);
         let wrong = reduce(&mut builder, others, 1, is_kept, &dims(2));
         assert!(!builder.is_proved(before, wrong));
         let other_axis = reduce(&mut builder, data, 0, true, &[Size::Int(1), ANY, Size::Int(4)]);
-        let sliced = slice(&mut builder, other_axis, 1, 0, 1);
+        let sliced = builder.slice(other_axis, 1, 0, 1);
         assert!(!builder.is_proved(whole, sliced));
     }
 }
@@ -42,13 +33,13 @@ fn slices_of_reductions() {
 #[test]
 fn a_part_of_the_combined_axis_differs() {
     let (mut builder, data) = with_input(&[4, 3]);
-    let part = slice(&mut builder, data, 0, 0, 3);
+    let part = builder.slice(data, 0, 0, 3);
     let [all, some] = [data, part].map(|data| reduce(&mut builder, data, 0, false, &sizes(&[3])));
     assert!(!builder.is_proved(all, some));
     let axis = [("axis", Attribute::from(0))];
     let [all, some] =
         [(data, 4), (part, 3)].map(|(data, rows)| builder.op("Softmax", &[data], &axis, &sizes(&[rows, 3])));
-    let all = slice(&mut builder, all, 0, 0, 3);
+    let all = builder.slice(all, 0, 0, 3);
     assert!(!builder.is_proved(all, some));
 }
 
@@ -58,10 +49,10 @@ fn slices_of_softmax() {
     let softmax = |builder: &mut Builder, data, axis: i64, dims: &[i64]| {
         builder.op("Softmax", &[data], &[("axis", Attribute::from(axis))], &sizes(dims))
     };
-    let part = slice(&mut builder, data, 0, 1, 2);
+    let part = builder.slice(data, 0, 1, 2);
     for (axis, is_equal) in [(1, true), (0, false)] {
         let whole = softmax(&mut builder, data, axis, &[4, 3]);
-        let before = slice(&mut builder, whole, 0, 1, 2);
+        let before = builder.slice(whole, 0, 1, 2);
         let after = softmax(&mut builder, part, axis, &[2, 3]);
         assert_eq!(builder.is_proved(before, after), is_equal);
     }
@@ -87,21 +78,21 @@ fn slices_of_products() {
             )
         };
         let whole = product(&mut builder, left, right, 6, 5);
-        let rows = slice(&mut builder, whole, 1, 2, 3);
-        let columns = slice(&mut builder, whole, 2, 1, 2);
-        let part = slice(&mut builder, left, if is_left { 2 } else { 1 }, 2, 3);
+        let rows = builder.slice(whole, 1, 2, 3);
+        let columns = builder.slice(whole, 2, 1, 2);
+        let part = builder.slice(left, if is_left { 2 } else { 1 }, 2, 3);
         let of_rows = product(&mut builder, part, right, 3, 5);
-        let part = slice(&mut builder, right, usize::from(!is_right), 1, 2);
+        let part = builder.slice(right, usize::from(!is_right), 1, 2);
         let of_columns = product(&mut builder, left, part, 6, 2);
         assert!(builder.is_proved(rows, of_rows));
         assert!(builder.is_proved(columns, of_columns));
-        let part = slice(&mut builder, right, usize::from(!is_right), 2, 2);
+        let part = builder.slice(right, usize::from(!is_right), 2, 2);
         let wrong = product(&mut builder, left, part, 6, 2);
         assert!(!builder.is_proved(columns, wrong));
         // The axes that are combined have fewer elements, or differ in size.
         let axis = if is_left { 1 } else { 2 };
-        let few = slice(&mut builder, left, axis, 0, 2);
-        let other = slice(&mut builder, right, usize::from(is_right), 0, 2);
+        let few = builder.slice(left, axis, 0, 2);
+        let other = builder.slice(right, usize::from(is_right), 0, 2);
         for (few, other) in [(few, other), (few, right), (left, other)] {
             let wrong = product(&mut builder, few, other, 6, 5);
             assert!(!builder.is_proved(whole, wrong));
@@ -111,7 +102,7 @@ fn slices_of_products() {
 
 /// `left` up to an index of an axis, and `right` from there.
 fn joined(builder: &mut Builder, [left, right]: [Value; 2], axis: usize, at: i64, size: i64) -> Value {
-    let parts = [slice(builder, left, axis, 0, at), slice(builder, right, axis, at, size - at)];
+    let parts = [builder.slice(left, axis, 0, at), builder.slice(right, axis, at, size - at)];
     let dims = builder.dims(left);
     builder.op("Concat", &parts, &[("axis", Attribute::from(axis as i64))], &dims)
 }
@@ -124,7 +115,7 @@ fn softmax_depends_on_the_whole_axis() {
     let axis = [("axis", Attribute::from(1))];
     let [old, new] = [data, mixed].map(|data| {
         let softmax = builder.op("Softmax", &[data], &axis, &sizes(&[2, 3]));
-        slice(&mut builder, softmax, 1, 0, 1)
+        builder.slice(softmax, 1, 0, 1)
     });
     assert!(!builder.is_proved(old, new));
 }
@@ -164,11 +155,6 @@ fn each_combined_axis_has_its_own_size() {
 fn sizes_follow_from_the_inputs() {
     let mut builder = Builder::default();
     let data = builder.input("f32", &[ANY, ANY, ANY]);
-    let length = |builder: &mut Builder, value: Value| {
-        let rank = builder.dims(value).len() as i64;
-        let shape = builder.typed("ShapeOf", &[value], &[], output("i64", &sizes(&[rank])));
-        builder.typed("Convert", &[shape], &[], output("i32", &sizes(&[rank])))
-    };
     for transposes in [[true, false], [false, true]] {
         let attributes = [("transpose_a", transposes[0].into()), ("transpose_b", transposes[1].into())];
         let product = builder.op("MatMul", &[data, data], &attributes, &[ANY, ANY, ANY]);
@@ -182,13 +168,13 @@ fn sizes_follow_from_the_inputs() {
             &[("axis", Attribute::from(rows))],
             &[dims[0].clone(), dims[1].clone(), Size::Dim(absolute, 3 - rows)],
         );
-        let [product, expected, other] = [product, expected, other].map(|value| length(&mut builder, value));
+        let [product, expected, other] = [product, expected, other].map(|value| builder.shape_of(value));
         assert!(builder.is_proved(expected, product));
         assert!(!builder.is_proved(other, product));
     }
     let axis = [("axis", Attribute::from(1))];
     let softmax = builder.op("Softmax", &[data], &axis, &[ANY, ANY, ANY]);
-    let [old, new] = [data, softmax].map(|value| length(&mut builder, value));
+    let [old, new] = [data, softmax].map(|value| builder.shape_of(value));
     assert!(builder.is_proved(old, new));
     for is_kept in [true, false] {
         let mut dims = vec![Size::Dim(data, 0), Size::Int(1), Size::Dim(data, 2)];
@@ -199,7 +185,7 @@ fn sizes_follow_from_the_inputs() {
         }
         let reduced = reduce(&mut builder, data, 1, is_kept, &unknown);
         let expected = builder.op("Opaque", &[data], &[("keep_dims", is_kept.into())], &dims);
-        let [old, new] = [expected, reduced].map(|value| length(&mut builder, value));
+        let [old, new] = [expected, reduced].map(|value| builder.shape_of(value));
         assert!(builder.is_proved(old, new));
     }
 }

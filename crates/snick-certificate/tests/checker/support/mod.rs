@@ -76,6 +76,21 @@ impl Builder {
         self.push(node(op, inputs, attributes), vec![output])
     }
 
+    /// Elements of an axis with a known start and length.
+    pub fn slice(&mut self, data: Value, axis: usize, start: i64, length: i64) -> Value {
+        let attributes = [("axes", axis as i64), ("start", start), ("len", length), ("step", 1)];
+        let mut dims = self.dims(data);
+        dims[axis] = Size::Int(length);
+        self.op("slice", &[data], &attributes.map(|(name, int)| (name, ints(&[int]))), &dims)
+    }
+
+    /// The sizes of a value as a list of type i32. The conversion keeps ShapeOf from being compared as a whole.
+    pub fn shape_of(&mut self, value: Value) -> Value {
+        let rank = [Size::Int(self.dims(value).len() as i64)];
+        let shape = self.typed("ShapeOf", &[value], &[], output("i64", &rank));
+        self.typed("Convert", &[shape], &[], output("i32", &rank))
+    }
+
     /// A node with several outputs of the element type of the first input.
     pub fn parts(&mut self, op: &str, inputs: &[Value], dims: &[&[Size]]) -> Vec<Value> {
         let element_type = self.element_type(inputs[0]);

@@ -45,7 +45,8 @@ enum Place {
 ///
 /// Inequalities can be added after solving. Variables are exchanged by Bland's rule, so solving ends.
 pub(super) struct Dictionary {
-    /// The variables of the columns, which have the value 0; that of the constant term is unused.
+    /// The variables of the columns, which have the value 0. The first column, for the constant term, has no variable of
+    /// its own: this entry is unused.
     columns: Vec<Variable>,
     rows: Vec<Row>,
     /// The places of monomials, by number.
@@ -55,7 +56,7 @@ pub(super) struct Dictionary {
 
 /// The result of [`Dictionary::solve`].
 pub(super) enum Solution {
-    /// Values of monomials, up to a positive factor: that of the constant term is this factor.
+    /// Values of monomials times a positive factor, which is the value of the constant term.
     Point(Vec<i128>),
     /// Numbers of inequalities with positive multipliers.
     Contradiction(Vec<(usize, i128)>),

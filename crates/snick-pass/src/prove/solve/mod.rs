@@ -18,11 +18,12 @@ use snick_certificate::{AtomId, Combination, Monomial, Poly};
 
 use dictionary::{Budget, CONSTANT, Dictionary, Solution, Terms};
 
-/// How many coefficients of the dictionary may be computed for one query. Long proofs distinguish many cases, so
-/// that most of their queries have no answer, and find it out at the limit: after many coefficients, it is lower.
+/// How many coefficients of the dictionary may be computed for one query. A long proof distinguishes many cases, and
+/// most of its queries have no answer: their search only ends at the limit. So the limit is lower once the queries
+/// of a proof have computed [`LONG_PROOF`] coefficients.
 const MAX_WORK: u32 = 150_000;
-const MAX_WORK_AFTER_MANY: u32 = 5_000;
-const MANY: u32 = 5_000_000;
+const MAX_WORK_IN_LONG_PROOF: u32 = 5_000;
+const LONG_PROOF: u32 = 5_000_000;
 
 /// How many premises are looked at, those closest to the last one first.
 const MAX_PREMISES: usize = 256;
@@ -48,7 +49,7 @@ impl Solver {
     /// Finds a combination of premises that is a negative constant; `None` if there is none within the budget.
     pub(super) fn contradiction(&mut self, premises: &[Poly]) -> Option<Combination> {
         let combination = by_at_most_two(premises).or_else(|| {
-            let limit = if self.work < MANY { MAX_WORK } else { MAX_WORK_AFTER_MANY };
+            let limit = if self.work < LONG_PROOF { MAX_WORK } else { MAX_WORK_IN_LONG_PROOF };
             let mut budget = Budget(limit);
             let solve = |related: &Vec<usize>| Problem::new(premises, related).solve(&mut budget);
             let combination = related(premises).iter().find_map(solve);

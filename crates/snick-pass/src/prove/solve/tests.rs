@@ -5,7 +5,7 @@ use snick_tensor::SplitMix;
 
 use super::cases::Obligation;
 use super::obligations::{linear, nonlinear};
-use super::{MANY, MAX_WORK, Solver};
+use super::{LONG_PROOF, MAX_WORK, Solver};
 
 pub(super) fn contradiction(premises: &[Poly]) -> Option<Combination> {
     Solver::default().contradiction(premises)
@@ -130,7 +130,7 @@ fn premises_far_from_the_last_one_are_found_among_many() {
 }
 
 #[test]
-fn queries_may_do_less_work_after_many() {
+fn queries_of_long_proofs_do_less_work() {
     // a0 < a1 < .. < an < a0
     let circle = |n: u32| {
         let ascending = (0..n).map(|atom| poly(&[(-1, atom), (1, atom + 1)], -1));
@@ -139,7 +139,7 @@ fn queries_may_do_less_work_after_many() {
     let mut solver = Solver::default();
     assert!(solver.contradiction(&circle(40)).is_some());
     assert!((1..=MAX_WORK).contains(&solver.work));
-    solver.work = MANY;
+    solver.work = LONG_PROOF;
     assert_eq!(solver.contradiction(&circle(40)), None);
     assert!(solver.contradiction(&circle(4)).is_some());
 }

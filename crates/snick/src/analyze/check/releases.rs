@@ -79,8 +79,8 @@ fn feature_need(feature: IrFeature) -> Need {
     Need { since: feature_support(feature), cause: NeedCause::IrFeature(feature) }
 }
 
-/// Orders requirements; one that no release fulfils is the highest. Of those of one release, an operation says
-/// more than a detail of another layer.
+/// Orders requirements by release; a requirement that no release fulfils is the highest. If two need the same
+/// release, an operation comes after a detail of a layer, because it says more.
 fn order(need: &Need) -> (bool, Option<Release>, bool) {
     (need.since.is_none(), need.since, matches!(need.cause, NeedCause::Op { .. }))
 }

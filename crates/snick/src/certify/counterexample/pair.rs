@@ -112,7 +112,7 @@ impl Pair {
         Some(effects)
     }
 
-    /// The inputs of both models, given those of the first.
+    /// The inputs of both models. `inputs` are the inputs of the first model.
     fn by_side(&self, inputs: &[Tensor]) -> Option<[Vec<Tensor>; 2]> {
         let partners = self.inputs.iter().map(|&at| inputs.get(at).cloned());
         Some([inputs.to_vec(), partners.collect::<Option<_>>()?])

@@ -73,8 +73,8 @@ fn computes(op: &Op) -> bool {
     matches!(op, Op::Convert(_)) || !op.traits().intersects(copies)
 }
 
-/// Lets the readers of a value read the rounded value. Returns `false` for values that are not rounded: those of
-/// other types than floats, and constants that inference knows.
+/// Lets the readers of a value read the rounded value. Integers and constants that inference knows are not rounded;
+/// then the result is `false`.
 fn round(graph: &mut Graph, value: Value, coarseness: Coarseness) -> bool {
     let fact = graph.fact(value).filter(|fact| fact.as_tensor().is_none());
     let bits = fact.and_then(|fact| coarseness.significant_bits(fact.element_type()));
