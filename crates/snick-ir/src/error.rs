@@ -98,6 +98,10 @@ pub enum OpError {
     /// A file format cannot express part of a model.
     #[error("cannot write {what} to {format}")]
     CannotWrite { what: String, format: &'static str },
+    /// Something that the release to write for lacks. `since` is the oldest release that has it, `reason` why it
+    /// could not be rewritten, if known.
+    #[error("{target} lacks {what}, {}{}", availability(since.as_deref()), parenthesised(reason.as_deref()))]
+    NeedsRelease { what: String, target: String, since: Option<String>, reason: Option<String> },
     /// A run lacks an input.
     #[error("input not provided")]
     InputNotProvided,
@@ -154,6 +158,15 @@ pub enum OpError {
     Slice(#[from] snick_shape::SliceError),
 }
 
+/// Since when releases have something.
+fn availability(since: Option<&str>) -> String {
+    since.map_or("and no release has it".into(), |since| format!("which needs {since} or later"))
+}
+
+fn parenthesised(text: Option<&str>) -> String {
+    text.map(|text| format!(" ({text})")).unwrap_or_default()
+}
+
 /// Fills in the placeholders `{}` of a sentence, in order.
 fn filled(sentence: &str, values: [&String; 2]) -> String {
     let mut values = values.into_iter();
@@ -178,7 +191,7 @@ impl From<&OpError> for Code {
             OpError::UnknownOp { .. } => Self::UnknownOp,
             OpError::SecondProducer { .. } => Self::SecondProducer,
             OpError::NoImplementation { .. } | OpError::FeatureOff { .. } => Self::CannotRun,
-            OpError::CannotWrite { .. } => Self::CannotExpress,
+            OpError::CannotWrite { .. } | OpError::NeedsRelease { .. } => Self::CannotExpress,
             OpError::InputNotProvided => Self::InputNotGiven,
             OpError::Tensor(
                 TensorError::TooLarge { .. }
@@ -269,6 +282,7 @@ impl OpError {
             | Self::ReadsReplaced
             | Self::EndlessRule { .. }
             | Self::CannotWrite { .. }
+            | Self::NeedsRelease { .. }
             | Self::InputNotProvided
             | Self::NoValue { .. }
             | Self::OutOfFuel { .. }

@@ -15,6 +15,7 @@
 //!   constants of the type, or conversions to it, work later or `never`.
 //! - `feature RELEASE NAME`: since when files may have a feature.
 
+mod earlier;
 mod need;
 pub mod onnx_opsets;
 mod table;
@@ -27,6 +28,7 @@ use snick_tensor::ElementType;
 use self::table::TABLE;
 use crate::{Dialect, Version, ops};
 
+pub use self::earlier::earlier_definition;
 pub use self::need::{Need, NeedCause, needs};
 
 /// A release of OpenVINO.

@@ -109,7 +109,9 @@ fn also_is(error: &Error, stage: Stage) -> AlsoIs {
         }
         Error::NoInput { .. } | Error::NoOutput { .. } => AlsoIs::Key,
         Error::Op(_) if stage == Stage::Edit => AlsoIs::Value,
-        Error::Shape { .. } | Error::Target { .. } | Error::InputTwice { .. } => AlsoIs::Value,
+        Error::Shape { .. } | Error::Target { .. } | Error::OtherFormat { .. } | Error::InputTwice { .. } => {
+            AlsoIs::Value
+        }
         // The input is missing, or does not fit the Parameter.
         Error::Invalid { diagnostics }
             if stage == Stage::Run && diagnostics.first().is_some_and(|first| first.op == "Parameter") =>

@@ -395,11 +395,12 @@ impl Model {
         self.inferred(py, Stage::Other, |state| documents::cost(&state.model)).map(tuple)
     }
 
-    fn save(&self, py: Python<'_>, path: PathBuf, is_strided: bool) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: PathBuf, is_strided: bool, target: Option<String>) -> PyResult<()> {
         let slice_as = if is_strided { SliceAs::StridedSlice } else { SliceAs::default() };
-        self.inferred(py, Stage::Other, |state| {
-            state.model.save_with(&path, SaveOptions::new().slice_as(slice_as))
-        })
+        let target = target.map(|text| text.parse().map_err(PyValueError::new_err)).transpose()?;
+        let options = SaveOptions::new().slice_as(slice_as);
+        let options = target.into_iter().fold(options, SaveOptions::target);
+        self.inferred(py, Stage::Other, |state| state.model.save_with(&path, options))
     }
 
     fn text(&self, py: Python<'_>) -> PyResult<String> {

@@ -59,6 +59,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A model for a target is to be written in another format.
+    #[error("{}: a model for {target} has the extension .{}", path.display(), format.extension())]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// What has to read the model.
+        target: String,
+        /// The format that the target reads.
+        format: Format,
+    },
     /// An input shape cannot be set.
     #[error("`{spec}`: {message}")]
     Shape {
@@ -180,7 +190,7 @@ impl From<&Error> for Code {
             Error::Io { .. } => Self::Unwritable,
             Error::NoInput { .. } | Error::NoOutput { .. } | Error::InputTwice { .. } => Self::WrongName,
             Error::Shape { .. } => Self::WrongShape,
-            Error::Target { .. } => Self::UnknownFormat,
+            Error::Target { .. } | Error::OtherFormat { .. } => Self::UnknownFormat,
             Error::Cancelled { .. } => Self::Cancelled,
             Error::Folder { .. } => Self::NotOneModel,
             Error::Ops { .. } => Self::UnreadableOps,

@@ -120,7 +120,7 @@ pub use reduce::{ErrorKind, Reduction, reduce};
 #[cfg(feature = "view")]
 pub use report::ReportOptions;
 #[cfg(feature = "emit")]
-pub use save::SaveOptions;
+pub use save::{SaveOptions, SaveTarget};
 #[cfg(feature = "run")]
 pub use session::{RunOptions, Session};
 #[cfg(feature = "run")]

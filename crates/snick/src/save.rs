@@ -1,13 +1,14 @@
 //! Writes a model to a file.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use snick_directml::FeatureLevel;
 use snick_emit::Precision;
 use snick_emit::openvino::{self, SliceAs};
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
-use snick_ir::{Format, Graph};
+use snick_ir::{Format, Graph, Release};
 
 use crate::Error;
 use crate::files::{Files, MemoryFiles, OutputFiles, WrittenFile};
@@ -37,6 +38,52 @@ pub struct SaveOptions {
     pub slice_as: SliceAs,
     /// The precision of computations in StableHLO.
     pub precision: Precision,
+    /// What has to read the model; `None` for the newest release or opset.
+    pub target: Option<SaveTarget>,
+}
+
+/// What has to read a model.
+///
+/// ```
+/// use snick::{Release, SaveTarget};
+///
+/// let target: SaveTarget = "openvino=2023.0".parse()?;
+/// assert_eq!(target, SaveTarget::OpenVino(Release::new(2023, 0)));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SaveTarget {
+    /// A release of OpenVINO; the model is an OpenVINO IR.
+    OpenVino(Release),
+}
+
+impl SaveTarget {
+    /// The format in which the model is written.
+    pub fn format(self) -> Format {
+        match self {
+            Self::OpenVino(_) => Format::OpenVino,
+        }
+    }
+}
+
+impl FromStr for SaveTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("openvino", release)) => release.parse().map(Self::OpenVino),
+            _ => Err("expected a target such as openvino=2023.0".to_string()),
+        }
+    }
+}
+
+impl Display for SaveTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpenVino(release) => write!(f, "openvino={release}"),
+        }
+    }
 }
 
 impl Default for SaveOptions {
@@ -47,6 +94,7 @@ impl Default for SaveOptions {
             feature_level: FeatureLevel::V4_1,
             slice_as: SliceAs::default(),
             precision: Precision::default(),
+            target: None,
         }
     }
 }
@@ -67,6 +115,24 @@ impl SaveOptions {
     #[must_use]
     pub fn slice_as(self, slice_as: SliceAs) -> Self {
         Self { slice_as, ..self }
+    }
+
+    /// Sets what has to read the model. Newer operations are rewritten. The model must be written in the
+    /// format of the target.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: boolean, shape: \"N\"}\n  \
+    /// #             %a = BitwiseNot-13(%x)\n  %y = Result-1(%a)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let options = snick::SaveOptions::new().target("openvino=2023.0".parse()?);
+    /// let files = model.to_files("not.xml", options)?;
+    /// assert!(String::from_utf8_lossy(&files[1].1).contains("LogicalNot"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn target(self, target: SaveTarget) -> Self {
+        Self { target: Some(target), ..self }
     }
 
     /// Sets the precision of computations in StableHLO.
@@ -97,6 +163,10 @@ pub(crate) fn to_files(
 
 fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files) -> Result<(), Error> {
     let format = Format::to_write(path);
+    if let Some(target) = options.target.filter(|target| Some(target.format()) != format) {
+        let (path, format) = (path.to_path_buf(), target.format());
+        return Err(Error::OtherFormat { path, target: target.to_string(), format });
+    }
     match WRITERS.iter().find(|(known, _)| Some(*known) == format) {
         Some((_, write)) => write(graph, path, options, files),
         None => Err(Error::Target { path: path.to_path_buf() }),
@@ -142,7 +212,10 @@ fn write_openvino(
     options: SaveOptions,
     files: &mut dyn Files,
 ) -> Result<(), Error> {
-    let ir = openvino::openvino(graph, options.slice_as)?;
+    let ir = match options.target {
+        Some(SaveTarget::OpenVino(release)) => openvino::for_release(graph, options.slice_as, release)?,
+        None => openvino::openvino(graph, options.slice_as)?,
+    };
     let weights = files.weights(Format::OpenVino, path)?;
     files.put(&weights, &|file| ir.bin.write(file))?;
     files.put(path, &|file| file.write_all(ir.xml.as_bytes()))?;

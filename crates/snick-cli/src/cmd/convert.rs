@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{Format, Model, PictureOptions};
+use snick::{Format, Model, PictureOptions, SaveOptions, SaveTarget};
 use snick_ir::{Located, did_you_mean};
 use snick_pass::states::State;
 
@@ -18,16 +18,19 @@ use crate::cli::{help, json, model, target};
 #[derive(Args)]
 #[command(after_help = help::ending(
     [
-        ("snick convert model.onnx -o model.xml", "Write an OpenVINO IR and its .bin"),
+        ("snick convert model.onnx -o model.xml --for openvino=2023.0", "Write an IR and its .bin for this release"),
         ("snick convert model.xml -o folder --to stablehlo", "Write StableHLO with the weights beside it"),
     ],
-    "inference finds an error, or the format cannot express a layer"
+    "inference finds an error, or the format or release cannot express a layer"
 ))]
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
     #[arg(short, long, value_name = "OUT", help = output_help(), help_heading = help::OUTPUTS)]
     output: PathBuf,
+    /// Rewrite what this release of OpenVINO lacks, for example openvino=2023.0
+    #[arg(long = "for", value_name = "TARGET", conflicts_with = "to", help_heading = help::OUTPUTS)]
+    reader: Option<SaveTarget>,
     #[command(flatten)]
     target: TargetOptions,
     #[command(flatten)]
@@ -143,6 +146,10 @@ fn prepare_with_optional_inputs(options: &Options, console: &Console) -> Result<
 /// Reads, infers, writes.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let Prepared { mut model, mut errors, states } = prepare_with_optional_inputs(options, console)?;
+    if let Some(reader) = options.reader.filter(|reader| !writes(*reader, &options.output)) {
+        let extension = reader.format().extension();
+        return Err(Failure::usage(format!("--for {reader}: give -o a name that ends in .{extension}")));
+    }
     for file in options.stablehlo.files(&options.output)? {
         options.target.check(model.files().iter().map(PathBuf::as_path), &file)?;
     }
@@ -160,6 +167,11 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty()))
 }
 
+/// Whether the output has the format of the target.
+fn writes(reader: SaveTarget, output: &Path) -> bool {
+    Format::to_write(output) == Some(reader.format())
+}
+
 /// Writes the model in the format of the output.
 fn write(
     model: &Model,
@@ -174,5 +186,6 @@ fn write(
     }
     let failed = errors.iter().map(|error| error.layer.clone()).collect();
     let save = options.target.save().precision(options.stablehlo.precision());
+    let save = options.reader.into_iter().fold(save, SaveOptions::target);
     target::write(model, &options.output, save, &options.picture.options(failed), console)
 }

@@ -39,16 +39,16 @@ fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
 }
 
 /// The layers that ONNX can express, so that they are not decomposed.
-pub(super) fn target() -> Target {
+pub(super) fn target() -> Target<'static> {
     Target {
-        can_write: |graph, id| {
+        can_write: &|graph, id| {
             Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some() || layer.is_constant())
         },
-        computes_in: |graph, id| {
+        computes_in: &|graph, id| {
             let layer = Layer::new(graph, id).ok()?;
             row(layer.node.op())?.gap(&layer, COMMON)?
         },
-        has_type: writer::has_type,
+        has_type: &writer::has_type,
     }
 }
 

@@ -6,10 +6,11 @@
 //! branch as well. A Loop that is known not to iterate is replaced with its initial values.
 
 mod layer;
+mod release;
 mod xml;
 
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Graph, IR_VERSIONS, Info, Located, NodeId, OpError, WeightsFile};
+use snick_ir::{Graph, IR_VERSIONS, Info, Located, NodeId, OpError, Release, WeightsFile};
 pub use snick_pass::legalize::from_slice::SliceAs;
 use snick_pass::legalize::{from_slice, inline_if, skip_loop};
 
@@ -33,10 +34,26 @@ pub struct Files {
 /// Names the layer that the format cannot express: a constant without weights, a primitive without a
 /// counterpart, or an unknown operation.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
+    files(graph, slice_as, None)
+}
+
+/// Like [`openvino`], but rewrites what this release or an older one cannot read.
+///
+/// # Errors
+/// Same as [`openvino`], and [`OpError::NeedsRelease`] for a layer that cannot be rewritten.
+pub fn for_release(graph: &Graph, slice_as: SliceAs, release: Release) -> Result<Files, Box<Located>> {
+    files(graph, slice_as, Some(release))
+}
+
+fn files(graph: &Graph, slice_as: SliceAs, release: Option<Release>) -> Result<Files, Box<Located>> {
+    let original = graph;
     let mut graph = graph.clone();
     apply_throughout(&mut graph, &[CUSTOM_OPS, inline_if::RULE, inline_if::HALVES, skip_loop::RULE])?;
     apply_throughout(&mut graph, &[from_slice::ranges(slice_as)])?;
     apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
+    if let Some(release) = release {
+        release::legalize(&mut graph, original, release)?;
+    }
     let mut writer = Writer { is_of_ir: graph.ir_version.is_some(), ..Writer::default() };
     let attrs = graph.info.iter().filter(|info| info.name == "net").flat_map(|info| &info.attrs);
     writer.xml.declaration();
@@ -51,7 +68,11 @@ pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>>
     if let Some(what) = writer.xml.take_fault() {
         return Err(Located::of_model(&*graph.source, graph.name.clone(), cannot_write(what)).into());
     }
-    Ok(Files { xml: writer.xml.finish(), bin: writer.weights, version })
+    let mut xml = writer.xml.finish();
+    if let Some(release) = release {
+        release::lengthen(&mut xml, release);
+    }
+    Ok(Files { xml, bin: writer.weights, version })
 }
 
 fn cannot_write(what: String) -> OpError {

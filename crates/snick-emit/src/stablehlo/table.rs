@@ -45,13 +45,13 @@ fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
 }
 
 /// The layers that StableHLO can express, so that they are not decomposed.
-pub(super) fn target() -> Target {
+pub(super) fn target() -> Target<'static> {
     Target {
-        can_write: |graph, id| {
+        can_write: &|graph, id| {
             Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some() || layer.is_constant())
         },
-        computes_in: |_, _| None,
-        has_type: types::has_type,
+        computes_in: &|_, _| None,
+        has_type: &types::has_type,
     }
 }
 

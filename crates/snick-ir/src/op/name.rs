@@ -60,6 +60,8 @@ pub struct OpName {
     /// Whether older files use `experimental` or `extension` as the operation set, because no operation set
     /// included the op yet.
     was_extension: bool,
+    /// The operation sets, as bits, that redefine the op only by adding attributes.
+    extending: u32,
     /// The `version` values of an op outside all operation sets, starting with the one to write; empty for
     /// other ops.
     named_sets: &'static [&'static str],
@@ -78,6 +80,7 @@ impl OpName {
             missing: None,
             in_newest: false,
             was_extension: false,
+            extending: 0,
             named_sets: &[],
         }
     }
@@ -100,6 +103,12 @@ impl OpName {
     /// Marks the newest operation set as including the op.
     pub const fn in_newest(self) -> Self {
         Self { in_newest: true, ..self }
+    }
+
+    /// Marks the definition of operation set `set` as one that only adds attributes to the previous definition.
+    /// The defaults of these attributes stand for the previous definition.
+    pub const fn extended_in(self, set: u8) -> Self {
+        Self { extending: self.extending | 1 << set, ..self }
     }
 
     /// Also allows the `version` values `experimental` and `extension`, which older files use.
@@ -165,6 +174,13 @@ impl OpName {
             .map_or(String::new(), |sets| format!(", but not opset{} to opset{}", sets.start(), sets.end()));
         let expected = format!("opset{} to opset{}{but}", sets.start(), sets.end());
         Err(OpError::mismatch("the operation set", declared, expected))
+    }
+
+    /// The operation set of the previous definition, if the definition of operation set `since` only adds
+    /// attributes to it.
+    pub(crate) fn extended_definition(&self, since: u8) -> Option<u8> {
+        let is_extending = self.extending.checked_shr(since.into()).is_some_and(|sets| sets & 1 == 1);
+        self.since.iter().rev().copied().find(|&set| is_extending && set < since)
     }
 
     /// The operation set with the definition that a declared version refers to; `None` if there is none.

@@ -11,7 +11,7 @@ use snick_tensor::ElementType;
 pub(super) const RULE: Rule = Rule::exact("convert-constant", converted);
 
 /// Whether a layer converts a constant of a type that the target does not support.
-pub(super) fn is_of_other_type(graph: &Graph, id: NodeId, has_type: fn(ElementType) -> bool) -> bool {
+pub(super) fn is_of_other_type(graph: &Graph, id: NodeId, has_type: &dyn Fn(ElementType) -> bool) -> bool {
     let input = graph.inputs(id).first().copied().flatten().and_then(|value| graph.fact(value));
     matches!(graph.node(id).op(), Op::Convert(_))
         && input.is_some_and(|fact| fact.as_tensor().is_some() && !has_type(fact.element_type))

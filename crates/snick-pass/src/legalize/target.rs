@@ -10,16 +10,16 @@ use super::{constants, decompose, widen};
 /// which may then have to be computed in another element type.
 const MAX_ROUNDS: usize = 16;
 
-/// The operators of a format or device, from its table.
-#[derive(Copy, Clone, Debug)]
-pub struct Target {
+/// The operators of a format, device or release, from its table.
+#[derive(Copy, Clone)]
+pub struct Target<'t> {
     /// Whether the target can write a layer unchanged.
-    pub can_write: fn(&Graph, NodeId) -> bool,
+    pub can_write: &'t dyn Fn(&Graph, NodeId) -> bool,
     /// The wider element type in which to compute a layer. `None` unless the target has the operator, but not
     /// for the element type of the layer.
-    pub computes_in: fn(&Graph, NodeId) -> Option<ElementType>,
+    pub computes_in: &'t dyn Fn(&Graph, NodeId) -> Option<ElementType>,
     /// Whether the target supports values of an element type.
-    pub has_type: fn(ElementType) -> bool,
+    pub has_type: &'t dyn Fn(ElementType) -> bool,
 }
 
 /// Whether a layer applies a float formula to integers. Runtimes round such results in ways that no other
@@ -77,15 +77,15 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Target = Target {
-        can_write: |graph, id| {
+    const PLAIN: Target<'static> = Target {
+        can_write: &|graph, id| {
             !matches!(graph.node(id).op(), Op::GroupNormalization(_) | Op::Mvn(_) | Op::Pad(_))
         },
-        computes_in: |graph, id| {
+        computes_in: &|graph, id| {
             let is_bf16 = graph.node(id).outs().first()?.fact.element_type == ElementType::BF16;
             (is_bf16 && matches!(graph.node(id).op(), Op::Unary(_))).then_some(ElementType::F32)
         },
-        has_type: |element_type| element_type != ElementType::U3,
+        has_type: &|element_type| element_type != ElementType::U3,
     };
 
     fn legalized(layers: &str) -> (String, Vec<MissedRewrite>) {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn comparisons_are_computed_in_a_wider_type_of_their_inputs() {
         let target = Target {
-            computes_in: |graph, id| {
+            computes_in: &|graph, id| {
                 let is_bf16 = |value| graph.fact(value).is_some_and(|f| f.element_type == ElementType::BF16);
                 let compares = matches!(graph.node(id).op(), Op::Compare(_));
                 let input = graph.inputs(id).into_iter().flatten().next();

@@ -464,13 +464,20 @@ class Model(ReadOnly):
 
         return diff(self, other, canon=canon, run=run)
 
-    def save(self, path: Union[str, "os.PathLike[str]"], *, slice_as: Optional[str] = None) -> None:
+    def save(
+        self,
+        path: Union[str, "os.PathLike[str]"],
+        *,
+        slice_as: Optional[str] = None,
+        target: Optional[str] = None,
+    ) -> None:
         """Writes the model in the format of the extension: ``.xml`` (with ``.bin``), ``.onnx``, ``.snick``, ``.mlir``,
         ``.json`` (DirectML), ``.dot`` or ``.svg``. ``slice_as="StridedSlice"`` supports IR readers older than opset8.
-        Raises ``Error`` if the format cannot express the model."""
+        ``target="openvino=2023.0"`` rewrites what this release of OpenVINO lacks. Raises ``Error`` if the format or
+        the release cannot express the model, and ``ValueError`` for an unknown target."""
         if slice_as not in (None, "Slice", "StridedSlice"):
             raise ValueError(f"slice_as is {slice_as!r}, expected 'Slice' or 'StridedSlice'")
-        self._model.save(os.fspath(path), slice_as == "StridedSlice")
+        self._model.save(os.fspath(path), slice_as == "StridedSlice", target)
 
     def text(self) -> str:
         """The text form, with digests in place of weights."""

@@ -17,7 +17,7 @@ op! {
     /// batch, class and score, and the number of rows `[1]`.
     #[op(
         "NonMaxSuppression", since = [1, 3, 4, 5, 9], inputs = Arity::between(2, 6),
-        category = Other, traits = [PURE]
+        category = Other, traits = [PURE], name = extended_in(9)
     )]
     pub struct NonMaxSuppression {
         /// The version.

@@ -12,7 +12,10 @@ op! {
     /// Inputs: a map `[N, C, H, W]`, regions `[rois, 4]` of corners (x, y, x, y), and the image of each
     /// region `[rois]`. Output: `[rois, C, pooled_h, pooled_w]`. The first region with image -1 ends the list
     /// of regions.
-    #[op("ROIAlign", since = [3, 9], inputs = Arity::exactly(3), category = Reduction, traits = [PURE])]
+    #[op(
+        "ROIAlign", since = [3, 9], inputs = Arity::exactly(3), category = Reduction, traits = [PURE],
+        name = extended_in(9)
+    )]
     pub struct RoiAlign {
         /// The version.
         pub since: Since = Since(9),

@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normaliz
 op! {
     /// Adds an axis of size `depth` (input 1), with the value of input 2 at the index (input 0) and the value
     /// of input 3 elsewhere.
-    #[op("OneHot", since = [1, 16], inputs = Arity::exactly(4), category = Movement, traits = [PURE])]
+    #[op(
+        "OneHot", since = [1, 16], inputs = Arity::exactly(4), category = Movement, traits = [PURE],
+        name = extended_in(16)
+    )]
     pub struct OneHot {
         /// The version.
         pub since: Since = Since(16),

@@ -18,7 +18,7 @@ op! {
     #[op(
         "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4),
         category = Movement, traits = [PURE],
-        check = Self::check_reduction
+        name = extended_in(12), check = Self::check_reduction
     )]
     pub struct ScatterElementsUpdate {
         /// The version.

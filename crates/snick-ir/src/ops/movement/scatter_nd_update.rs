@@ -16,7 +16,7 @@ op! {
     #[op(
         "ScatterNDUpdate", since = [4, 15], inputs = Arity::exactly(3),
         category = Movement, traits = [PURE, NO_ARITHMETIC],
-        check = Self::check_reduction
+        name = extended_in(15), check = Self::check_reduction
     )]
     pub struct ScatterNdUpdate {
         /// The version.

@@ -12,7 +12,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, Si
 
 op! {
     /// Selects the `k` best elements along `axis`. Outputs: the elements and their indices. `k` is input 1.
-    #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), category = Movement, traits = [PURE])]
+    #[op(
+        "TopK", since = [1, 3, 11], inputs = Arity::exactly(2), category = Movement, traits = [PURE],
+        name = extended_in(11)
+    )]
     pub struct TopK {
         /// The version; in version 1, `k` must be i8, i32 or i64.
         pub since: Since = Since(11),

@@ -11,7 +11,7 @@ op! {
     /// Average pooling: data `[N, C, spatial..]` to `[N, C, windows..]`.
     #[op(
         "AvgPool", since = [1, 14, 16], inputs = Arity::exactly(1), category = Reduction, traits = [PURE],
-        check = Self::check_window
+        name = extended_in(14).extended_in(16), check = Self::check_window
     )]
     pub struct AvgPool {
         /// The version.

@@ -14,7 +14,7 @@ op! {
     /// the positions of the maxima in the data flattened from `axis`. Padding is never the maximum.
     #[op(
         "MaxPool", since = [1, 8, 14], inputs = Arity::exactly(1), category = Reduction, traits = [PURE],
-        check = Self::check_rounding
+        name = extended_in(14), check = Self::check_rounding
     )]
     pub struct MaxPool {
         /// The version; version 1 has only one output.

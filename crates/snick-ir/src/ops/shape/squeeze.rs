@@ -12,7 +12,8 @@ op! {
     /// With `allow_axis_skip`, an unknown size makes the rank unknown.
     #[op(
         "Squeeze", since = [1, 15], inputs = Arity::between(1, 2),
-        category = Movement, traits = [PURE, MOVES_ELEMENTS, VIEW]
+        category = Movement, traits = [PURE, MOVES_ELEMENTS, VIEW],
+        name = extended_in(15)
     )]
     pub struct Squeeze {
         /// The version.

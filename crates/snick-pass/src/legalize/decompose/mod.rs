@@ -8,16 +8,20 @@ mod activations;
 mod adaptive_pool;
 mod arithmetic;
 mod attention;
+mod bitwise;
 mod blocks;
 mod broadcast;
 mod conversions;
+mod earlier_definition;
 mod embedding;
 mod float_functions;
 mod helpers;
+mod identity;
 mod interpolate;
 mod normalization;
 mod one_hot;
 mod pad;
+mod pool;
 mod quantize;
 mod reduction;
 mod region_yolo;
@@ -34,6 +38,9 @@ use snick_ir::rewrite::{CUSTOM_OPS, Rule};
 /// All decompositions. At most one matches a layer.
 pub(crate) const RULES: &[Rule] = &[
     CUSTOM_OPS,
+    earlier_definition::RULE,
+    earlier_definition::INTERPOLATE,
+    earlier_definition::PAD,
     activations::GELU,
     activations::HARD_SIGMOID,
     activations::PRELU,
@@ -47,6 +54,8 @@ pub(crate) const RULES: &[Rule] = &[
     arithmetic::ROUND,
     arithmetic::SQUARED_DIFFERENCE,
     attention::RULE,
+    bitwise::RULE,
+    bitwise::NOT,
     blocks::BATCH_TO_SPACE,
     blocks::DEPTH_TO_SPACE,
     blocks::REORG_YOLO,
@@ -58,6 +67,7 @@ pub(crate) const RULES: &[Rule] = &[
     conversions::PROMOTE,
     embedding::RULE,
     float_functions::RULE,
+    identity::RULE,
     interpolate::RULE,
     normalization::BATCH_NORM,
     normalization::GRN,
@@ -68,6 +78,7 @@ pub(crate) const RULES: &[Rule] = &[
     normalization::SOFTMAX,
     one_hot::RULE,
     pad::RULE,
+    pool::RULE,
     quantize::RULE,
     reduction::RULE,
     region_yolo::RULE,

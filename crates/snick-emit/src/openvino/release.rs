@@ -1,0 +1,140 @@
+//! Legalizes a graph for a release of OpenVINO, and refuses what cannot be expressed.
+
+use snick_ir::rewrite::MissedRewrite;
+use snick_ir::{
+    Graph, IrFeature, Located, Need, NodeId, NodeRef, Op, OpError, Release, TypeUse, feature_support, needs,
+    op_support, type_support,
+};
+use snick_pass::legalize::{Target, for_target};
+
+use crate::unique_names::UniqueNames;
+
+/// The number of bytes in which older releases look for `<net`; they fail if a file has fewer.
+const MIN_LENGTH: usize = 512;
+
+/// Rewrites `graph` until the release reads and, if possible, runs all layers. `original` is the graph that
+/// the user knows.
+///
+/// # Errors
+/// [`OpError::NeedsRelease`] for a layer of `original` with the oldest release that has it.
+pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) -> Result<(), Box<Located>> {
+    let is_known = |since: Option<Release>| since.is_some_and(|since| since <= release);
+    let has_type = |element_type| {
+        is_known(type_support(element_type, TypeUse::Port))
+            && is_known(type_support(element_type, TypeUse::Constant))
+    };
+    let can_write =
+        |graph: &Graph, id: NodeId| lacking(graph, id, release).is_none() && runs(graph.node(id), release);
+    let target = Target { can_write: &can_write, computes_in: &|_, _| None, has_type: &has_type };
+    let missed = for_target(graph, &target);
+    let refusals = Refusals { original, release, missed };
+    refusals.check(graph)?;
+    if !is_known(feature_support(IrFeature::EqualNames)) {
+        rename_equal(graph);
+    }
+    Ok(())
+}
+
+/// Lengthens a file that is too short for the release, with white space before its end.
+pub(super) fn lengthen(xml: &mut String, release: Release) {
+    if feature_support(IrFeature::Short).is_none_or(|since| release < since)
+        && let Some(end) = xml.rfind("</net>")
+    {
+        xml.insert_str(end, &"\n".repeat(MIN_LENGTH.saturating_sub(end)));
+    }
+}
+
+/// What the release lacks to read a layer; the newest need if there are several.
+fn lacking(graph: &Graph, id: NodeId, release: Release) -> Option<Need> {
+    let is_lacking = |need: &Need| need.since.is_none_or(|since| since > release);
+    let newest = |need: &Need| (need.since.is_none(), need.since);
+    needs(graph, id).into_iter().filter(is_lacking).max_by_key(newest)
+}
+
+/// Whether the release runs a layer, or no known release does.
+fn runs(node: NodeRef, release: Release) -> bool {
+    let support = op_support(node.op().type_name(), node.version());
+    support.and_then(|support| support.runs).is_none_or(|since| since <= release)
+}
+
+/// Builds the errors of layers that a release cannot read.
+struct Refusals<'g> {
+    original: &'g Graph,
+    release: Release,
+    missed: Vec<MissedRewrite>,
+}
+
+impl Refusals<'_> {
+    /// Refuses the first layer of the graph or a body that the release cannot read.
+    fn check(&self, graph: &Graph) -> Result<(), Box<Located>> {
+        for id in graph.order()? {
+            if let Some(need) = lacking(graph, id, self.release) {
+                return Err(self.refusal(graph, id, need));
+            }
+            for (_, body) in graph.node(id).op().bodies() {
+                self.check(body)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of a layer. It names the layer of the original graph from which the layer was derived, and what
+    /// this layer needs.
+    fn refusal(&self, graph: &Graph, id: NodeId, need: Need) -> Box<Located> {
+        let node = graph.node(id);
+        let declined =
+            |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();
+        let reason = self.missed.iter().find(declined).map(|missed| missed.reason.clone());
+        let (graph, id) = origin(self.original, node).unwrap_or((graph, id));
+        let need = lacking(graph, id, self.release).unwrap_or(need);
+        let error = OpError::NeedsRelease {
+            what: need.cause.to_string(),
+            target: format!("OpenVINO {}", self.release),
+            since: need.since.map(|since| format!("OpenVINO {since}")),
+            reason,
+        };
+        graph.located(id, error).into()
+    }
+}
+
+/// The layer from which rewrites derived a layer: the one of this name, or the one whose name is the longest
+/// scope of the name.
+fn origin<'g>(graph: &'g Graph, derived: NodeRef) -> Option<(&'g Graph, NodeId)> {
+    let mut layers = Vec::new();
+    add_layers(graph, &mut layers);
+    let rank = |(graph, id): &(&Graph, NodeId)| {
+        let node = graph.node(*id);
+        let rest = derived.name().strip_prefix(node.name())?;
+        let is_same = node.op().type_name() == derived.op().type_name();
+        (rest.is_empty() || rest.starts_with(['/', '.'])).then_some((node.name().len(), is_same))
+    };
+    layers.into_iter().filter(|layer| rank(layer).is_some()).max_by_key(rank)
+}
+
+/// Adds the layers of the graph and its bodies, except Results, which may share the name of another layer.
+fn add_layers<'g>(graph: &'g Graph, layers: &mut Vec<(&'g Graph, NodeId)>) {
+    for id in graph.ids() {
+        let op = graph.node(id).op();
+        op.bodies().for_each(|(_, body)| add_layers(body, layers));
+        if !matches!(op, Op::Result(_)) {
+            layers.push((graph, id));
+        }
+    }
+}
+
+/// Gives different names to layers that share a name. Results may share the name of another layer.
+fn rename_equal(graph: &mut Graph) {
+    let mut names = UniqueNames::default();
+    let is_result = |id: &NodeId| matches!(graph.node(*id).op(), Op::Result(_));
+    let is_input = |id: &NodeId| matches!(graph.node(*id).op(), Op::Parameter(_));
+    let layers = graph.ids().filter(|id| !is_result(id));
+    let (inputs, others): (Vec<_>, Vec<_>) = layers.partition(is_input);
+    for id in inputs.into_iter().chain(others) {
+        let old = graph.node(id).name().to_string();
+        let new = names.give(old.clone(), '_', 0);
+        if new != old {
+            graph.rename(id, new);
+        }
+    }
+    graph.for_each_body(rename_equal);
+}
