@@ -173,7 +173,7 @@ def of_features():
     yield "files below 512 bytes", {**short, "xml": short["xml"].replace(PADDING, "").replace("\n", "")}
     net = Net()
     net.result(*net.parameter("f32", [0]), "f32", [0])
-    yield "sizes of 0 in ports", question(net)
+    yield "inputs and outputs of size 0", question(net)
     yield "StridedSlice with more bounds than axes", strided_slice()
     yield "broadcast masks of ScaledDotProductAttention", attention([1, 1, 1, 5])
     yield "boolean masks of ScaledDotProductAttention", attention([1, 1, 4, 5], "boolean")

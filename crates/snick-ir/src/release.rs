@@ -196,8 +196,8 @@ features! {
     InfoWithoutName "rt_info without name",
     /// Files whose `<net>` ends within the first 512 bytes.
     Short "files below 512 bytes",
-    /// Empty values.
-    Empty "sizes of 0 in ports",
+    /// Inputs and outputs of the model without elements. Other values may be empty in all releases.
+    Empty "inputs and outputs of size 0",
     /// A StridedSlice whose begin has more elements than the input and the new axes have axes: its ellipsis
     /// stands for no axis.
     EmptyEllipsis "StridedSlice with more bounds than axes",

@@ -111,8 +111,12 @@ fn features(graph: &Graph, node: NodeRef) -> Vec<IrFeature> {
         Op::ScaledDotProductAttention(_) => mask_feature(graph, node),
         _ => variable_feature(graph, node),
     };
-    let of_outputs = node.outputs().any(is_empty).then_some(IrFeature::Empty);
-    of_outputs.into_iter().chain(of_op).collect()
+    let is_model_output = |(reader, _): &(NodeId, u32)| matches!(graph.node(*reader).op(), Op::Result(_));
+    let is_of_model =
+        |value: Value| matches!(node.op(), Op::Parameter(_)) || graph.uses(value).iter().any(is_model_output);
+    let values = (0..node.outs().len()).filter_map(|port| node.output(port));
+    let is_empty = values.filter(|&value| graph.fact(value).is_some_and(is_empty)).any(is_of_model);
+    is_empty.then_some(IrFeature::Empty).into_iter().chain(of_op).collect()
 }
 
 fn is_size(dim: &SymExpr, size: i64) -> bool {

@@ -32,6 +32,8 @@ mod yuv;
 mod tests;
 #[cfg(test)]
 mod tests_of_images;
+#[cfg(test)]
+mod tests_of_releases;
 
 use snick_ir::rewrite::{CUSTOM_OPS, Rule};
 

@@ -3,7 +3,7 @@
 use crate::testing::{fires, silent};
 
 /// A graph with inputs `%x`, `%y`, .. of these types and shapes, whose layers define the result `%out`.
-fn graph(inputs: &[(&str, &str)], layers: &str) -> String {
+pub(super) fn graph(inputs: &[(&str, &str)], layers: &str) -> String {
     let inputs = "xyzuvw".chars().zip(inputs).map(|(name, (element_type, shape))| {
         format!("%{name} = Parameter-1 {{element_type: {element_type}, shape: \"{shape}\"}}\n")
     });

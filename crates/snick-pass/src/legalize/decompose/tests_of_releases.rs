@@ -1,0 +1,126 @@
+//! Tests of decompositions for older releases.
+
+use super::tests::{decomposes, graph};
+use crate::testing::silent;
+
+const IMAGE: &[(&str, &str)] = &[("f32", "1..2,2,6,5")];
+
+#[test]
+fn definitions_with_default_attributes_become_earlier_ones() {
+    let rule = "earlier-definition";
+    let pool = "{kernel: [2,2], strides: [2,2], pads_begin: [0,0], pads_end: [0,0], rounding_type: floor";
+    for (inputs, layers, version) in [
+        (IMAGE, format!("%out = AvgPool-16(%x) {pool}, \"exclude-pad\": true}}"), "AvgPool-14"),
+        (IMAGE, format!("%out = AvgPool-14(%x) {pool}, \"exclude-pad\": true}}"), "AvgPool-1("),
+        (IMAGE, format!("%out = MaxPool-14(%x) {pool}}}\n%i = Result-1(%out:1)"), "MaxPool-8"),
+        (
+            &[("f32", "4,3"), ("i32", "2,3"), ("f32", "2,3")],
+            "%a = Const-1 i64[] <0>\n%out = ScatterElementsUpdate-12(%x, %y, %z, %a)".into(),
+            "ScatterElementsUpdate-3",
+        ),
+        (
+            &[("f32", "4,3"), ("i32", "2,1"), ("f32", "2,3")],
+            "%out = ScatterNDUpdate-15(%x, %y, %z)".into(),
+            "ScatterNDUpdate-4",
+        ),
+        (&[("f32", "1,3")], "%a = Const-1 i64[1] <0>\n%out = Squeeze-15(%x, %a)".into(), "Squeeze-1("),
+    ] {
+        let text = decomposes(rule, inputs, &layers);
+        assert!(text.contains(version), "{text}");
+    }
+    silent(rule, &graph(IMAGE, "%out = SoftMax-8(%x) {axis: 1}"));
+}
+
+#[test]
+fn interpolate() {
+    let attrs = "mode: linear_onnx, coordinate_transformation_mode: half_pixel";
+    let text = decomposes(
+        "earlier-interpolate",
+        IMAGE,
+        &format!(
+            "%s = Const-1 i64[2] <3, 9>\n%a = Const-1 i64[2] <2, 3>\n\
+                  %out = Interpolate-11(%x, %s, %a) {{{attrs}, shape_calculation_mode: sizes}}"
+        ),
+    );
+    assert!(text.contains("Interpolate-4"), "{text}");
+    decomposes(
+        "earlier-interpolate",
+        IMAGE,
+        &format!(
+            "%s = Const-1 f32[4] <1, 1, 1.5, 0.5>\n\
+                  %out = Interpolate-11(%x, %s) {{{attrs}, shape_calculation_mode: scales}}"
+        ),
+    );
+    silent(
+        "earlier-interpolate",
+        &graph(
+            IMAGE,
+            "%s = Const-1 i64[2] <3, 9>\n%a = Const-1 i64[2] <2, 3>\n\
+                       %out = Interpolate-11(%x, %s, %a) {mode: bilinear_pillow, shape_calculation_mode: sizes}",
+        ),
+    );
+}
+
+#[test]
+fn negative_pads_are_slices() {
+    let padded = |begin: &str, end: &str, mode: &str| {
+        decomposes(
+            "earlier-pad",
+            &[("f32", "1..2,6")],
+            &format!(
+                "%b = Const-1 i32[2] <{begin}>\n%e = Const-1 i32[2] <{end}>\n%out = Pad-12(%x, %b, %e) {{pad_mode: {mode}}}"
+            ),
+        )
+    };
+    let text = padded("0, 1", "0, 2", "reflect");
+    assert!(text.contains("Pad-1(") && !text.contains("Slice"), "{text}");
+    for mode in ["constant", "edge", "reflect", "symmetric"] {
+        let text = padded("0, -1", "1, 2", if mode == "reflect" { "edge" } else { mode });
+        assert!(text.contains("Pad-1(") && text.contains("Slice-8"), "{text}");
+        padded("0, -2", "0, -1", mode);
+        padded("0, 2", "0, -1", mode);
+    }
+    silent(
+        "earlier-pad",
+        &graph(&[("f32", "4"), ("i64", "1")], "%out = Pad-12(%x, %y, %y) {pad_mode: constant}"),
+    );
+}
+
+#[test]
+fn bitwise_functions() {
+    let broadcast = "{auto_broadcast: numpy}";
+    for (op, logical) in [("And", "LogicalAnd"), ("Or", "LogicalOr"), ("Xor", "LogicalXor")] {
+        let layers = format!("%out = Bitwise{op}-13(%x, %y) {broadcast}");
+        let text = decomposes("bitwise-to-logical", &[("boolean", "2,3"), ("boolean", "3")], &layers);
+        assert!(text.contains(logical), "{text}");
+        silent("bitwise-to-logical", &graph(&[("i32", "2,3"), ("i32", "3")], &layers));
+    }
+    for element_type in ["boolean", "i32", "i64", "u8"] {
+        decomposes("decompose-bitwise-not", &[(element_type, "5")], "%out = BitwiseNot-13(%x)");
+    }
+    silent("decompose-bitwise-not", &graph(&[("u64", "5")], "%out = BitwiseNot-13(%x)"));
+}
+
+#[test]
+fn identity_is_removed() {
+    let text = decomposes("remove-identity", &[("f32", "N")], "%i = ReLU-1(%x)\n%out = Identity-16(%i)");
+    assert!(!text.contains("Identity"), "{text}");
+}
+
+#[test]
+fn pools_whose_rounding_has_no_effect() {
+    let pool = |size: usize, dilations: &str| {
+        let attrs = format!("dilations: [{dilations}], rounding_type: ceil_torch");
+        (
+            [("f32", format!("1,2,{size}"))],
+            format!(
+                "%out = AvgPool-16(%x) {{kernel: [2], strides: [2], pads_begin: [1], pads_end: [1], {attrs}, \"exclude-pad\": false}}"
+            ),
+        )
+    };
+    let ([(element_type, shape)], layers) = pool(6, "1");
+    let text = decomposes("simplify-pool", &[(element_type, &shape)], &layers);
+    assert!(!text.contains("ceil_torch"), "{text}");
+    let ([(element_type, shape)], layers) = pool(5, "1");
+    silent("simplify-pool", &graph(&[(element_type, &shape)], &layers));
+}
