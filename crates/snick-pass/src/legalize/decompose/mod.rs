@@ -13,7 +13,9 @@ mod blocks;
 mod broadcast;
 mod conversions;
 mod earlier_definition;
+mod ellipsis;
 mod embedding;
+mod fake_convert;
 mod float_functions;
 mod helpers;
 mod identity;
@@ -67,7 +69,9 @@ pub(crate) const RULES: &[Rule] = &[
     broadcast::RULE,
     conversions::LIKE,
     conversions::PROMOTE,
+    ellipsis::RULE,
     embedding::RULE,
+    fake_convert::RULE,
     float_functions::RULE,
     identity::RULE,
     interpolate::RULE,

@@ -1,7 +1,7 @@
 //! Tests of decompositions for older releases.
 
 use super::tests::{decomposes, graph};
-use crate::testing::silent;
+use crate::testing::{fires, silent};
 
 const IMAGE: &[(&str, &str)] = &[("f32", "1..2,2,6,5")];
 
@@ -10,7 +10,7 @@ fn definitions_with_default_attributes_become_earlier_ones() {
     let rule = "earlier-definition";
     let pool = "{kernel: [2,2], strides: [2,2], pads_begin: [0,0], pads_end: [0,0], rounding_type: floor";
     for (inputs, layers, version) in [
-        (IMAGE, format!("%out = AvgPool-16(%x) {pool}, \"exclude-pad\": true}}"), "AvgPool-14"),
+        (IMAGE, format!("%out = AvgPool-16(%x) {pool}, \"exclude-pad\": true}}"), "AvgPool-1("),
         (IMAGE, format!("%out = AvgPool-14(%x) {pool}, \"exclude-pad\": true}}"), "AvgPool-1("),
         (IMAGE, format!("%out = MaxPool-14(%x) {pool}}}\n%i = Result-1(%out:1)"), "MaxPool-8"),
         (
@@ -123,4 +123,38 @@ fn pools_whose_rounding_has_no_effect() {
     assert!(!text.contains("ceil_torch"), "{text}");
     let ([(element_type, shape)], layers) = pool(5, "1");
     silent("simplify-pool", &graph(&[(element_type, &shape)], &layers));
+}
+
+#[test]
+fn fake_convert_is_a_lookup() {
+    let data = "%d = Const-1 f32[14] <0.0, 1.0, -1.0625, 1.1875, 0.0009, -0.003, 0.017, 449, 1e6, -464, 57344, 3.1, -inf, nan>\n";
+    for element_type in ["f8e4m3", "f8e5m2"] {
+        let layers = format!(
+            "{data}%s = Const-1 f32[] <0.7>\n%h = Const-1 f32[] <0.125>\n%w = Add-1(%d, %x) {{auto_broadcast: numpy}}\n\
+             %out = FakeConvert-13(%w, %s, %h) {{destination_type: {element_type}}}"
+        );
+        let text = decomposes("decompose-fake-convert", &[("f32", "2,14")], &layers);
+        assert!(text.contains("Bucketize-3") && !text.contains("FakeConvert"), "{text}");
+        let plain = format!(
+            "%s = Const-1 f16[3] <1, 2, 0.5>\n%out = FakeConvert-13(%x, %s) {{destination_type: {element_type}}}"
+        );
+        decomposes("decompose-fake-convert", &[("f16", "4,3")], &plain);
+    }
+}
+
+#[test]
+fn an_ellipsis_for_no_axis_is_removed() {
+    let masks = "begin_mask: [0,0,0], end_mask: [0,0,0], new_axis_mask: [0,0,0], shrink_axis_mask: [0,0,1]";
+    let sliced = |ellipsis: &str| {
+        graph(
+            &[("f32", "3,4")],
+            &format!(
+                "%b = Const-1 i64[3] <1, 0, 2>\n%e = Const-1 i64[3] <3, 0, 3>\n%s = Const-1 i64[3] <1, 1, 1>\n\
+                 %out = StridedSlice-1(%x, %b, %e, %s) {{{masks}, ellipsis_mask: {ellipsis}}}"
+            ),
+        )
+    };
+    let text = fires("remove-empty-ellipsis", &sliced("[0,1,0]"));
+    assert!(text.contains("begin_mask: [0,0]"), "{text}");
+    silent("remove-empty-ellipsis", &sliced("[0,0,1]").replace("3,4", "3,4,5"));
 }

@@ -55,9 +55,25 @@ fn find(subject: &Subject, findings: &mut Findings) {
         None => findings.add_file(&NEEDS_OPENVINO, message),
     };
     finding.release = highest.since;
-    if too_old.is_some() {
+    if let Some(target) = too_old {
         finding.severity = Severity::Error;
+        if can_convert(subject.graph, target) {
+            finding.help = format!(
+                "`snick convert MODEL -o OUT --for openvino={target}` writes a model that OpenVINO {target} reads"
+            );
+        }
     }
+}
+
+/// Whether the layers that a release cannot read can be rewritten for it.
+#[cfg(feature = "emit")]
+fn can_convert(graph: &Graph, release: Release) -> bool {
+    snick_emit::openvino::for_release(graph, Default::default(), release).is_ok()
+}
+
+#[cfg(not(feature = "emit"))]
+fn can_convert(_: &Graph, _: Release) -> bool {
+    false
 }
 
 /// The highest requirement of each layer. A name that another layer has, too, is a requirement of the layer.
