@@ -186,6 +186,8 @@ features! {
     Variables "variables",
     /// ReadValue with an input other than zeros. Older releases ignore the input: their variables start as zeros.
     InitialValues "initial values of variables",
+    /// ReadValue whose sizes are known only at run time. Older releases read it, but the CPU plug-in fails.
+    DynamicVariables "variables of dynamic shape",
     /// ReadValue without an input.
     NoInitialValue "variables without initial value",
     /// `rt_info` of a layer.

@@ -1,16 +1,21 @@
 //! Legalizes a graph for a release of OpenVINO, and refuses what cannot be expressed.
 
-use snick_ir::rewrite::MissedRewrite;
+use snick_ir::rewrite::{self, DriverOptions, MissedRewrite};
 use snick_ir::{
-    Graph, IrFeature, Located, Need, NodeId, NodeRef, Op, OpError, Release, TypeUse, feature_support, needs,
-    op_support, type_support,
+    Graph, IrFeature, Located, Need, NeedCause, NodeId, NodeRef, Op, OpError, Release, TypeUse, Value,
+    Version, feature_support, needs, op_support, type_support,
 };
 use snick_pass::legalize::{Target, for_target};
+use snick_tensor::ElementType;
 
+use crate::decompression;
 use crate::unique_names::UniqueNames;
 
 /// The number of bytes in which older releases look for `<net`; they fail if a file has fewer.
 const MIN_LENGTH: usize = 512;
+
+/// Maximum number of layers between a constant and the decompressed weights.
+const MAX_STEPS: usize = 6;
 
 /// Rewrites `graph` until the release reads and, if possible, runs all layers. `original` is the graph that
 /// the user knows.
@@ -26,6 +31,8 @@ pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) ->
     let can_write =
         |graph: &Graph, id: NodeId| lacking(graph, id, release).is_none() && runs(graph.node(id), release);
     let target = Target { can_write: &can_write, computes_in: &|_, _| None, has_type: &has_type };
+    let is_lacking = |element_type| !has_type(element_type);
+    decompress_in_wide_type(graph, &is_lacking);
     let missed = for_target(graph, &target);
     let refusals = Refusals { original, release, missed };
     refusals.check(graph)?;
@@ -33,6 +40,32 @@ pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) ->
         rename_equal(graph);
     }
     Ok(())
+}
+
+/// Constants of a type that the release lacks are converted to a type that it folds, so that it would round each
+/// half float of their decompression. Newer releases compute the decompression in f32.
+fn decompress_in_wide_type(graph: &mut Graph, is_lacking: &dyn Fn(ElementType) -> bool) {
+    let only = |graph: &Graph, id: NodeId| {
+        let node = graph.node(id);
+        matches!(node.op(), Op::Convert(_))
+            && node.input(0).is_some_and(|input| is_weight_of(graph, input, is_lacking, MAX_STEPS))
+    };
+    let options = DriverOptions { only: Some(&only), ..DriverOptions::default() };
+    rewrite::apply(graph, &[decompression::RULE], options);
+    graph.for_each_body(|body| decompress_in_wide_type(body, is_lacking));
+}
+
+/// Whether a half float is computed, in at most so many steps, from a constant of a type that `is_of` selects.
+fn is_weight_of(graph: &Graph, value: Value, is_of: &dyn Fn(ElementType) -> bool, steps: usize) -> bool {
+    let Some(fact) = graph.fact(value) else { return false };
+    let node = graph.node(value.node);
+    match node.op() {
+        Op::Const(_) => is_of(fact.element_type()),
+        Op::Convert(_) | Op::Arithmetic(_) | Op::Reshape(_) | Op::Transpose(_) | Op::Unsqueeze(_) => {
+            steps > 0 && node.inputs().any(|input| is_weight_of(graph, input, is_of, steps - 1))
+        }
+        _ => false,
+    }
 }
 
 /// Lengthens a file that is too short for the release, with white space before its end.
@@ -44,8 +77,14 @@ pub(super) fn lengthen(xml: &mut String, release: Release) {
     }
 }
 
-/// What the release lacks to read a layer; the newest need if there are several.
+/// What the release lacks to read a layer; the newest need if there are several. No release reads a layer
+/// without an operation set.
 fn lacking(graph: &Graph, id: NodeId, release: Release) -> Option<Need> {
+    let node = graph.node(id);
+    if *node.version() == Version::Unversioned {
+        let (op_type, version) = (node.op().type_name().into(), Version::Unversioned);
+        return Some(Need { since: None, cause: NeedCause::Op { op_type, version } });
+    }
     let is_lacking = |need: &Need| need.since.is_none_or(|since| since > release);
     let newest = |need: &Need| (need.since.is_none(), need.since);
     needs(graph, id).into_iter().filter(is_lacking).max_by_key(newest)

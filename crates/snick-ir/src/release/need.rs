@@ -54,6 +54,9 @@ pub enum NeedCause {
 impl fmt::Display for NeedCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Op { op_type, version: Version::Unversioned } => {
+                write!(f, "{op_type} without operation set")
+            }
             Self::Op { op_type, version } => write!(f, "{op_type} of {version}"),
             Self::Inputs { op_type, count } => write!(f, "{count} inputs of {op_type}"),
             Self::Attribute { op_type, value } => write!(f, "{value} of {op_type}"),
@@ -153,7 +156,10 @@ fn variable_feature(graph: &Graph, node: NodeRef) -> Option<IrFeature> {
     match node.input(0) {
         None => Some(IrFeature::NoInitialValue),
         Some(value) if !is_zero(graph, value) => Some(IrFeature::InitialValues),
-        Some(_) => None,
+        Some(_) => {
+            let is_static = node.outputs().all(|fact| fact.shape().as_static().is_some());
+            (!is_static).then_some(IrFeature::DynamicVariables)
+        }
     }
 }
 

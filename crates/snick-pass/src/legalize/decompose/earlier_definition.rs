@@ -1,21 +1,22 @@
 //! Layers in the newest definition of an operation that a target reads.
 
-use snick_ir::ops::Interpolate;
 use snick_ir::ops::nn::interpolate::Mode;
+use snick_ir::ops::{Interpolate, Slice8};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Dialect, Op, Since, Version, earlier_definition, ops};
+use snick_ir::{Dialect, Op, Since, Value, Version, earlier_definition, ops};
 use snick_shape::Interval;
 use snick_tensor::{ElementType, Tensor};
 
-use super::helpers::{Result, all_inputs, at_run_time, known_size};
+use super::helpers::{Result, all_inputs, at_run_time, known, known_size};
 
 pub(crate) const RULE: Rule = Rule::exact("earlier-definition", earlier);
 pub(crate) const INTERPOLATE: Rule = Rule::exact("earlier-interpolate", interpolate);
-pub(crate) const PAD: Rule = Rule::exact("earlier-pad", pad);
+pub(crate) const PAD: Rule = Rule::for_target("earlier-pad", pad);
 
 /// Definitions that only add attributes: the previous one, if the attributes have their defaults.
 fn earlier(p: &mut Patch) -> Result<RewriteResult> {
     match earlier_definition(p.node()) {
+        Ok(Some((op @ Op::ScatterElementsUpdate(_), version))) => scatter_elements(p, version, op),
         Ok(Some((op, version))) => in_version(p, version, op),
         Ok(None) => Ok(RewriteResult::NoMatch),
         Err(error) => Ok(RewriteResult::declined(error.to_string())),
@@ -25,6 +26,23 @@ fn earlier(p: &mut Patch) -> Result<RewriteResult> {
 fn in_version(p: &mut Patch, version: Version, op: Op) -> Result<RewriteResult> {
     let (inputs, count) = (all_inputs(p)?, p.node().outs().len());
     p.add_op_of(version, op, &inputs, count).map(RewriteResult::many)
+}
+
+/// ScatterElementsUpdate-3 has no negative indices, so the size of the axis is added to them.
+fn scatter_elements(p: &mut Patch, version: Version, op: Op) -> Result<RewriteResult> {
+    let mut inputs = all_inputs(p)?;
+    let (data, indices) = (inputs[0], inputs[1]);
+    if intervals(p, 1)?.is_none_or(|indices| indices.iter().any(|index| index.lo() < 0)) {
+        let Some(axis) = known(p, 3)?.and_then(|axes| axes.first().copied()) else {
+            return Ok(at_run_time("the axis"));
+        };
+        let size = p.size_of(data, axis)?;
+        let size = p.convert(size, p.element_type(indices)?)?;
+        let from_start = p.add(indices, size)?;
+        let is_negative = p.less(indices, 0.0)?;
+        inputs[1] = p.select(is_negative, from_start, indices)?;
+    }
+    p.add_op_of(version, op, &inputs, 1).map(RewriteResult::many)
 }
 
 /// Whether the layer uses the definition of this operation set.
@@ -61,33 +79,46 @@ fn pad(p: &mut Patch) -> Result<RewriteResult> {
         return Ok(RewriteResult::NoMatch);
     }
     let op = p.node().op().clone();
-    let Some(intervals) = [1, 2].into_iter().map(|i| intervals(p, i)).collect::<Result<Option<Vec<_>>>>()?
-    else {
-        return Ok(at_run_time("the pads"));
-    };
-    if intervals.iter().flatten().all(|pad| pad.lo() >= 0) {
+    let mut inputs = all_inputs(p)?;
+    let mut is_negative = Vec::new();
+    for i in 1..3 {
+        is_negative.push(intervals(p, i)?.is_none_or(|pads| pads.iter().any(|pad| pad.lo() < 0)));
+    }
+    if !is_negative.contains(&true) {
         return in_version(p, Version::Opset(1), op);
     }
-    let mut inputs = all_inputs(p)?;
-    let constant = |pad: &Interval| (pad.lo() == pad.hi()).then_some(pad.lo());
-    let Some(pads) =
-        intervals.iter().map(|pads| pads.iter().map(constant).collect()).collect::<Option<Vec<Vec<i64>>>>()
-    else {
-        return Ok(at_run_time("the pads"));
-    };
-    for (axis, (&begin, &end)) in (0..).zip(pads[0].iter().zip(&pads[1])) {
-        if begin < 0 || end < 0 {
-            let stop = if end < 0 { end } else { i64::MAX };
-            let start = begin.min(0).saturating_neg();
-            inputs[0] = p.slice8(inputs[0], &[start], &[stop], &[1], &[axis])?;
+    let rank = p.rank(inputs[0])?;
+    let axes: Vec<i64> = (0..rank as i64).collect();
+    let start = signed(p, 1, |pad| pad.min(0).saturating_neg(), |p, pads| p.negative(p.minimum(pads, 0)?))?;
+    let stop = match known(p, 2)? {
+        Some(ends) => {
+            let stop = |end: i64| if end < 0 { end } else { i64::MAX };
+            p.ints(&ends.into_iter().map(stop).collect::<Vec<_>>())?
         }
-    }
-    for (input, pads) in inputs[1..].iter_mut().zip(&pads) {
-        let element_type = p.element_type(*input)?;
-        let added = p.ints(&pads.iter().map(|&pad| pad.max(0)).collect::<Vec<_>>())?;
-        *input = if element_type == ElementType::I64 { added } else { p.convert(added, element_type)? };
+        None => {
+            let ends = p.convert(inputs[2], ElementType::I64)?;
+            p.add(p.shape_of(inputs[0])?, p.minimum(ends, 0)?)?
+        }
+    };
+    let (steps, axes) = (p.ints(&vec![1; rank])?, p.ints(&axes)?);
+    inputs[0] = p.add_op(Slice8, &[inputs[0], start, stop, steps, axes])?;
+    for i in 1..3 {
+        inputs[i] = signed(p, i, |pad| pad.max(0), |p, pads| p.maximum(pads, 0))?;
     }
     p.add_op_of(Version::Opset(1), op, &inputs, 1).map(RewriteResult::many)
+}
+
+/// A function of the pads in input `i`, as a constant if they are known.
+fn signed(
+    p: &Patch,
+    i: usize,
+    of_known: fn(i64) -> i64,
+    of_unknown: fn(&Patch, Value) -> Result<Value>,
+) -> Result<Value> {
+    match known(p, i)? {
+        Some(pads) => p.ints(&pads.into_iter().map(of_known).collect::<Vec<_>>()),
+        None => of_unknown(p, p.convert(p.input(i)?, ElementType::I64)?),
+    }
 }
 
 /// The intervals of the integers in input `i`, if their number is known.
