@@ -102,8 +102,8 @@ fn pad(p: &mut Patch) -> Result<RewriteResult> {
     };
     let (steps, axes) = (p.ints(&vec![1; rank])?, p.ints(&axes)?);
     inputs[0] = p.add_op(Slice8, &[inputs[0], start, stop, steps, axes])?;
-    for i in 1..3 {
-        inputs[i] = signed(p, i, |pad| pad.max(0), |p, pads| p.maximum(pads, 0))?;
+    for (i, input) in inputs.iter_mut().enumerate().take(3).skip(1) {
+        *input = signed(p, i, |pad| pad.max(0), |p, pads| p.maximum(pads, 0))?;
     }
     p.add_op_of(Version::Opset(1), op, &inputs, 1).map(RewriteResult::many)
 }
