@@ -177,3 +177,59 @@ fn rename_equal(graph: &mut Graph) {
     }
     graph.for_each_body(rename_equal);
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+    use snick_pass::legalize::from_slice::SliceAs;
+
+    use super::*;
+    use crate::openvino::for_release;
+
+    const OLD: Release = Release::new(2023, 0);
+
+    fn written(layers: &str, release: Release) -> Result<String, Box<Located>> {
+        let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
+        let mut graph = text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        for_release(&graph, SliceAs::default(), release).map(|files| files.xml)
+    }
+
+    #[test]
+    fn newer_operations_are_rewritten_only_for_older_releases() {
+        let layers = "%x = Parameter-1 {element_type: boolean, shape: \"N\"}\n%y = BitwiseNot-13(%x)\n%r = Result-1(%y)";
+        assert!(written(layers, OLD).unwrap().contains("type=\"LogicalNot\""));
+        assert!(written(layers, Release::new(2024, 0)).unwrap().contains("type=\"BitwiseNot\""));
+    }
+
+    #[test]
+    fn a_refusal_names_the_layer_of_the_model() {
+        let layers = "%x = Parameter-1 {element_type: i32, shape: \"4\"}\n%y = BitwiseAnd-13(%x, %x) {auto_broadcast: numpy}\n%r = Result-1(%y)";
+        let error = written(layers, OLD).unwrap_err();
+        assert_eq!((error.layer.as_str(), error.op.as_str()), ("y", "BitwiseAnd"));
+        assert!(matches!(&error.error, OpError::NeedsRelease { since: Some(_), .. }), "{error}");
+        // The decomposition of these bags needs a newer ScatterNDUpdate, too.
+        let bags = "%t = Parameter-1 {element_type: f32, shape: \"5,2\"}\n%i = Parameter-1 {element_type: i32, shape: \"4\"}\n\
+                    %o = Parameter-1 {element_type: i32, shape: \"2\"}\n\
+                    %y = EmbeddingBagOffsets-15(%t, %i, %o) {reduction: sum}\n%r = Result-1(%y)";
+        let error = written(bags, OLD).unwrap_err();
+        assert_eq!((error.layer.as_str(), error.op.as_str()), ("y", "EmbeddingBagOffsets"));
+    }
+
+    #[test]
+    fn equal_names_and_short_files_are_for_newer_releases() {
+        let layers = "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n%a = ReLU-1(%x)\n%b = Abs-1(%a)\n%r = Result-1(%b)";
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let b = graph.find("b").unwrap();
+        graph.rename(b, "a");
+        let count = |release| {
+            let xml = for_release(&graph, SliceAs::default(), release).unwrap().xml;
+            xml.matches("name=\"a\"").count()
+        };
+        assert_eq!((count(OLD), count(Release::new(2024, 1))), (1, 2));
+        let input = "%x = Parameter-1 {element_type: f32, shape: \"\"}";
+        let ends = |release| written(input, release).unwrap().find("</net>").unwrap();
+        assert!(ends(OLD) >= MIN_LENGTH && ends(Release::new(2024, 5)) < MIN_LENGTH);
+    }
+}
