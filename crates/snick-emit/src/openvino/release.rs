@@ -197,14 +197,18 @@ mod tests {
 
     #[test]
     fn newer_operations_are_rewritten_only_for_older_releases() {
-        let layers = "%x = Parameter-1 {element_type: boolean, shape: \"N\"}\n%y = BitwiseNot-13(%x)\n%r = Result-1(%y)";
+        let layers = "%x = Parameter-1 {element_type: boolean, shape: \"N\"}\n\
+                        %y = BitwiseNot-13(%x)\n\
+                        %r = Result-1(%y)";
         assert!(written(layers, OLD).unwrap().contains("type=\"LogicalNot\""));
         assert!(written(layers, Release::new(2024, 0)).unwrap().contains("type=\"BitwiseNot\""));
     }
 
     #[test]
     fn a_refusal_names_the_layer_of_the_model() {
-        let layers = "%x = Parameter-1 {element_type: i32, shape: \"4\"}\n%y = BitwiseAnd-13(%x, %x) {auto_broadcast: numpy}\n%r = Result-1(%y)";
+        let layers = "%x = Parameter-1 {element_type: i32, shape: \"4\"}\n\
+                        %y = BitwiseAnd-13(%x, %x) {auto_broadcast: numpy}\n\
+                        %r = Result-1(%y)";
         let error = written(layers, OLD).unwrap_err();
         assert_eq!((error.layer.as_str(), error.op.as_str()), ("y", "BitwiseAnd"));
         assert!(matches!(&error.error, OpError::NeedsRelease { since: Some(_), .. }), "{error}");
@@ -218,7 +222,10 @@ mod tests {
 
     #[test]
     fn equal_names_and_short_files_are_for_newer_releases() {
-        let layers = "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n%a = ReLU-1(%x)\n%b = Abs-1(%a)\n%r = Result-1(%b)";
+        let layers = "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n\
+                        %a = ReLU-1(%x)\n\
+                        %b = Abs-1(%a)\n\
+                        %r = Result-1(%b)";
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         assert_eq!(infer(&mut graph), []);
         let b = graph.find("b").unwrap();

@@ -16,6 +16,7 @@ mod slice;
 mod target;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use snick_tensor::{ElementType, Tensor, TensorError};
 use crate::ops::source::constant::Constant;
 use crate::ops::source::parameter::Parameter;
 use crate::ops::source::result::GraphResult;
-use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Value, Version};
+use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Value};
 
 pub use self::masks::StridedSliceMasks;
 pub use self::resample::{CoordinateTransformation, Resampling, ResizeKernel, ResizeRules, ResizeTarget};
@@ -398,19 +399,6 @@ impl<'g> GraphBuilder<'g> {
         count: usize,
     ) -> Result<Vec<Value>, OpError> {
         let node = self.named_by_type(op.into());
-        let node = self.add_node(node, inputs, count)?;
-        Ok((0..count).map(|port| Value { node, port: port_number(port) }).collect())
-    }
-
-    /// Like [`GraphBuilder::add_op_with_outputs`], with the operation set that the op belongs to.
-    pub fn add_op_of(
-        &self,
-        version: Version,
-        op: impl Into<Op>,
-        inputs: &[Value],
-        count: usize,
-    ) -> Result<Vec<Value>, OpError> {
-        let node = Node { version, ..self.named_by_type(op.into()) };
         let node = self.add_node(node, inputs, count)?;
         Ok((0..count).map(|port| Value { node, port: port_number(port) }).collect())
     }
