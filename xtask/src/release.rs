@@ -67,7 +67,7 @@ pub fn run_task(options: &Options) -> Result<(), Error> {
     if !output(&checkout, &["git", "status", "--porcelain"])?.is_empty() {
         return Err(Error::Refused("commit or discard the changes of the checkout first".into()));
     }
-    let folder = checkout.join("target/release").join(version);
+    let folder = checkout.join("target/publish").join(version);
     let source = folder.join("source");
     let out = folder.join("artefacts");
     for stale in [&source, &out] {
