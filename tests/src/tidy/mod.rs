@@ -6,6 +6,7 @@ mod forms;
 mod packages;
 mod sizes;
 mod unsafe_code;
+mod workflows;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,9 @@ fn read(path: &Path) -> Source {
 /// The Rust files of the workspace.
 fn sources() -> Vec<Source> {
     let mut found = Vec::new();
-    ["crates", "examples", "tests"].iter().for_each(|folder| files::walk(&root().join(folder), &mut found));
+    ["crates", "examples", "tests", "xtask"]
+        .iter()
+        .for_each(|folder| files::walk(&root().join(folder), &mut found));
     let found: Vec<PathBuf> = files::with_extension(found, "rs");
     assert!(found.len() > 50, "the sources were not found");
     found.iter().map(|path| read(path)).collect()
