@@ -48,8 +48,10 @@ impl BinaryOp {
         let et = a.element_type();
         let computed = |a: &Tensor, b: &Tensor| match self {
             Mod | FloorMod if has_near_remainders(a, b) => self.near_remainder(a, b),
-            Pow if let Some(powers) = self.plain_power(a, b) => powers,
-            _ => with_number!(a.element_type(), T => self.run::<T>(a, b)),
+            _ => match self.plain_power(a, b) {
+                Some(powers) => powers,
+                None => with_number!(a.element_type(), T => self.run::<T>(a, b)),
+            },
         };
         if is_computed_in(et) && b.element_type() == et {
             return computed(a, b);
@@ -60,9 +62,9 @@ impl BinaryOp {
 
     /// Computes powers of `f32` if the exponent is a scalar that [`Arithmetic::pow`] handles without `powf`,
     /// in a loop compiled for that exponent.
-    fn plain_power(self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
+    fn plain_power(&self, a: &Tensor, b: &Tensor) -> Option<Result<Tensor, TensorError>> {
         let are_real = [a, b].iter().all(|tensor| tensor.element_type() == ElementType::F32);
-        if !are_real || b.len() != 1 {
+        if *self != Pow || !are_real || b.len() != 1 {
             return None;
         }
         macro_rules! over {
