@@ -41,10 +41,16 @@ impl Refusals {
     /// The error of a layer, with its location and the reason why it was not decomposed.
     pub(crate) fn located(&self, graph: &Graph, id: NodeId, error: OpError) -> Box<Located> {
         let OpError::Unsupported { what } = error else { return graph.located(id, error).into() };
+        let what = self.explained(graph, id, what);
+        graph.located(id, OpError::CannotWrite { what, format: self.format }).into()
+    }
+
+    /// What cannot be written, with the reason why the layer was not decomposed.
+    pub(crate) fn explained(&self, graph: &Graph, id: NodeId, what: String) -> String {
         let node = graph.node(id);
         let declined =
             |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();
-        let what = match self.declined.iter().find(declined) {
+        match self.declined.iter().find(declined) {
             // The reason was written by the author of the custom op, so it is only appended.
             Some(missed) if matches!(node.op(), Op::Custom(_)) => format!("{what} ({})", missed.reason),
             Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
@@ -52,8 +58,7 @@ impl Refusals {
                 format!("{what} (--stateless makes it an input and an output)")
             }
             _ => what,
-        };
-        graph.located(id, OpError::CannotWrite { what, format: self.format }).into()
+        }
     }
 }
 

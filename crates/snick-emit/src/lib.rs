@@ -31,6 +31,7 @@ mod json;
 mod layer;
 mod legalized;
 mod model_explorer;
+mod older_target;
 pub mod stablehlo;
 mod table;
 mod type_limits;

@@ -52,6 +52,12 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
+    /// Whether the operator accepts all element types of the format.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn moves(&self) -> bool {
+        self.every_type
+    }
+
     /// Restricts the row to the layers for which `is_written` holds; all others are decomposed.
     pub(crate) fn only(mut self, is_written: impl Fn(&Layer) -> bool + 'g) -> Self {
         self.only = Box::new(is_written);

@@ -100,7 +100,7 @@ pub enum OpError {
     CannotWrite { what: String, format: &'static str },
     /// Something that the release to write for lacks. `since` is the oldest release that has it, `reason` why it
     /// could not be rewritten, if known.
-    #[error("{target} lacks {what}, {}{}", availability(since.as_deref()), parenthesised(reason.as_deref()))]
+    #[error("{target} lacks {what}, {}{}", availability(target, since.as_deref()), parenthesised(reason.as_deref()))]
     NeedsRelease { what: String, target: String, since: Option<String>, reason: Option<String> },
     /// A run lacks an input.
     #[error("input not provided")]
@@ -159,8 +159,13 @@ pub enum OpError {
 }
 
 /// Since when releases have something.
-fn availability(since: Option<&str>) -> String {
-    since.map_or("and no release has it".into(), |since| format!("which needs {since} or later"))
+/// Since when a target has something; targets are releases of OpenVINO and opsets of ONNX.
+fn availability(target: &str, since: Option<&str>) -> String {
+    match since {
+        Some(since) => format!("which needs {since} or later"),
+        None if target.contains("opset") => "and no opset has it".into(),
+        None => "and no release has it".into(),
+    }
 }
 
 fn parenthesised(text: Option<&str>) -> String {

@@ -8,7 +8,7 @@ use snick_directml::FeatureLevel;
 use snick_emit::Precision;
 use snick_emit::openvino::{self, SliceAs};
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
-use snick_ir::{Format, Graph, Release};
+use snick_ir::{Format, Graph, Release, onnx_opsets};
 
 use crate::Error;
 use crate::files::{Files, MemoryFiles, OutputFiles, WrittenFile};
@@ -56,6 +56,8 @@ pub struct SaveOptions {
 pub enum SaveTarget {
     /// A release of OpenVINO; the model is an OpenVINO IR.
     OpenVino(Release),
+    /// An opset of ONNX; the model is an ONNX model of the IR version that was released with it.
+    Onnx(i64),
 }
 
 impl SaveTarget {
@@ -63,6 +65,7 @@ impl SaveTarget {
     pub fn format(self) -> Format {
         match self {
             Self::OpenVino(_) => Format::OpenVino,
+            Self::Onnx(_) => Format::Onnx,
         }
     }
 }
@@ -73,7 +76,14 @@ impl FromStr for SaveTarget {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             Some(("openvino", release)) => release.parse().map(Self::OpenVino),
-            _ => Err("expected a target such as openvino=2023.0".to_string()),
+            Some(("onnx", opset)) => {
+                let known = onnx_opsets::known().find(|known| known.to_string() == opset);
+                known.map(Self::Onnx).ok_or_else(|| {
+                    let known: Vec<_> = onnx_opsets::known().map(|known| known.to_string()).collect();
+                    format!("expected an opset, one of {}", known.join(", "))
+                })
+            }
+            _ => Err("expected a target such as openvino=2023.0 or onnx=13".to_string()),
         }
     }
 }
@@ -82,6 +92,7 @@ impl Display for SaveTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OpenVino(release) => write!(f, "openvino={release}"),
+            Self::Onnx(opset) => write!(f, "onnx={opset}"),
         }
     }
 }
@@ -214,7 +225,7 @@ fn write_openvino(
 ) -> Result<(), Error> {
     let ir = match options.target {
         Some(SaveTarget::OpenVino(release)) => openvino::for_release(graph, options.slice_as, release)?,
-        None => openvino::openvino(graph, options.slice_as)?,
+        _ => openvino::openvino(graph, options.slice_as)?,
     };
     let weights = files.weights(Format::OpenVino, path)?;
     files.put(&weights, &|file| ir.bin.write(file))?;
@@ -224,10 +235,13 @@ fn write_openvino(
 }
 
 #[cfg(feature = "onnx")]
-fn write_onnx(graph: &Graph, path: &Path, _: SaveOptions, files: &mut dyn Files) -> Result<(), Error> {
+fn write_onnx(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files) -> Result<(), Error> {
     let data = path.with_extension("onnx.data");
     let name = data.file_name().unwrap_or_default().to_string_lossy();
-    let model = snick_emit::onnx::onnx(graph, &name)?;
+    let model = match options.target {
+        Some(SaveTarget::Onnx(opset)) => snick_emit::onnx::for_opset(graph, &name, opset)?,
+        _ => snick_emit::onnx::onnx(graph, &name)?,
+    };
     if !model.data.is_empty() {
         let weights = files.weights(Format::Onnx, path)?;
         files.put(&weights, &|file| model.data.write(file))?;

@@ -28,7 +28,7 @@ pub struct Options {
     model: ModelOptions,
     #[arg(short, long, value_name = "OUT", help = output_help(), help_heading = help::OUTPUTS)]
     output: PathBuf,
-    /// Rewrite what this release of OpenVINO lacks, for example openvino=2023.0
+    /// Rewrite what a release or opset lacks, for example openvino=2023.0 or onnx=13
     #[arg(long = "for", value_name = "TARGET", conflicts_with = "to", help_heading = help::OUTPUTS)]
     reader: Option<SaveTarget>,
     #[command(flatten)]
@@ -132,7 +132,12 @@ fn prepare_with_optional_inputs(options: &Options, console: &Console) -> Result<
         return Ok(prepared);
     }
     if has_defaults {
-        if prepared.errors.is_empty() && snick_emit::onnx::onnx(prepared.model.graph(), "").is_ok() {
+        let graph = prepared.model.graph();
+        let written = match options.reader {
+            Some(SaveTarget::Onnx(opset)) => snick_emit::onnx::for_opset(graph, "", opset),
+            _ => snick_emit::onnx::onnx(graph, ""),
+        };
+        if prepared.errors.is_empty() && written.is_ok() {
             return Ok(prepared);
         }
         prepared = prepare(options, console, false)?;

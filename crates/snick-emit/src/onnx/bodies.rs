@@ -14,7 +14,7 @@ use snick_onnx as onnx;
 use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Result, ints};
+use super::emitter::{Emitter, Result, graph_attribute, ints};
 use super::layer;
 use super::row::OpRow;
 use crate::body::{Body, State, States};
@@ -72,6 +72,11 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     let mut made = states.list.len()..;
     let count = states.list.len() + map.outputs.iter().filter(|link| link.cut.is_some()).count();
     let outputs: Vec<String> = (0..count).map(|_| e.fresh("Loop")).collect();
+    let parts = map.outputs.iter().filter(|link| link.cut.is_some()).map(|link| body.returned(link.internal));
+    for (name, value) in outputs.iter().zip(states.list.iter().map(|state| typed(state, &body)).chain(parts))
+    {
+        e.writer.types.insert(name.clone(), body.fact(value).element_type);
+    }
     let name = e.node.name().to_string();
     e.push("Loop", name, &inputs, outputs.clone(), vec![graph_attribute("body", graph)]);
     for link in &map.outputs {
@@ -209,15 +214,6 @@ fn first(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
             let elements = e.node("Reshape", &[name, all], vec![]);
             Ok(e.node("Gather", &[elements, zero], vec![]))
         }
-    }
-}
-
-fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
-    onnx::Attribute {
-        name: name.into(),
-        g: Some(Box::new(graph)),
-        kind: Some(onnx::kind::GRAPH),
-        ..onnx::Attribute::default()
     }
 }
 

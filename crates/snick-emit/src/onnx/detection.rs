@@ -30,6 +30,9 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
     let mode = match op.mode {
         Mode::Nearest => "nearest",
+        // Opset 20 renamed the modes.
+        Mode::Bicubic if e.writer.opset() < 20 => "bicubic",
+        Mode::Bilinear if e.writer.opset() < 20 => "bilinear",
         Mode::Bicubic => "cubic",
         Mode::Bilinear => "linear",
     };
@@ -77,9 +80,9 @@ fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     let best = e.unsqueezed(&best, &[-1])?;
     let best = e.cast(best, ElementType::F32, scored)?;
     let count = e.size(&rows, 0)?;
-    e.last_port(0, "Cast", &[rows], Emitter::to(target)?)?;
+    e.last_port(0, "Cast", &[rows], e.to(target)?)?;
     e.last_port(1, "Concat", &[places, best], vec![int("axis", 1)])?;
-    e.last_port(2, "Cast", &[count], Emitter::to(target)?)
+    e.last_port(2, "Cast", &[count], e.to(target)?)
 }
 
 /// The IoU threshold for ONNX. ONNX drops boxes above its threshold, whereas the layer also drops boxes

@@ -31,12 +31,14 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
             CompareOp::Equal => renamed("Equal"),
             CompareOp::NotEqual => OpRow::new(not_equal),
             CompareOp::Greater => renamed("Greater").only(|layer| !is_boolean(layer)),
-            CompareOp::GreaterEqual => renamed("GreaterOrEqual").only(|layer| !is_boolean(layer)),
+            CompareOp::GreaterEqual => {
+                OpRow::new(|e| or_equal(e, "Greater")).only(|layer| !is_boolean(layer))
+            }
             CompareOp::Less => renamed("Less").only(|layer| !is_boolean(layer)),
-            CompareOp::LessEqual => renamed("LessOrEqual").only(|layer| !is_boolean(layer)),
+            CompareOp::LessEqual => OpRow::new(|e| or_equal(e, "Less")).only(|layer| !is_boolean(layer)),
         },
         Op::Convert(op) => {
-            OpRow::new(|e| e.last("Cast", &e.inputs(), Emitter::to(op.destination_type)?)).every_type()
+            OpRow::new(|e| e.last("Cast", &e.inputs(), e.to(op.destination_type)?)).every_type()
         }
         Op::Elu(op) => OpRow::new(|e| e.last("Elu", &e.inputs(), vec![float("alpha", op.alpha)]))
             .lacks(FLOATS_TO_32_BITS),
@@ -160,6 +162,11 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
     for bound in bounds {
         inputs.push(e.number(element_type, bound)?);
     }
+    // ONNX Runtime only has the oldest Clip for f32.
+    if e.writer.opset() < 12 && element_type != ElementType::F32 {
+        let raised = e.node("Max", &inputs[..2], vec![]);
+        return e.last("Min", &[&raised, &inputs[2]], vec![]);
+    }
     e.last("Clip", &inputs, vec![])
 }
 
@@ -198,6 +205,16 @@ fn is_inf(e: &mut Emitter, op: &IsInf) -> Result {
     let [negative, positive] = [op.detect_negative, op.detect_positive].map(i64::from);
     let attrs = vec![int("detect_negative", negative), int("detect_positive", positive)];
     e.last("IsInf", &e.inputs(), attrs)
+}
+
+/// GreaterOrEqual or LessOrEqual. The opposite of the other comparison would be true for NaN.
+fn or_equal(e: &mut Emitter, op: &str) -> Result {
+    let (inputs, operator) = (e.inputs(), format!("{op}OrEqual"));
+    if e.has(&operator) {
+        return e.last(&operator, &inputs, vec![]);
+    }
+    let either = [op, "Equal"].map(|op| e.node(op, &inputs, vec![]));
+    e.last("Or", &either, vec![])
 }
 
 fn not_equal(e: &mut Emitter) -> Result {

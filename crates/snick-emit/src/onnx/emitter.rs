@@ -6,7 +6,8 @@ use snick_ir::{Fact, Graph, NodeId, OpError, Output, Value};
 use snick_onnx::{self as onnx, kind};
 use snick_tensor::{ElementType, Tensor};
 
-use super::writer::{Writer, number_of};
+use super::node_types::NodeLack;
+use super::writer::Writer;
 use crate::layer::Layer;
 
 /// Writes one layer.
@@ -36,12 +37,26 @@ impl<'g> Emitter<'g> {
         let inputs = layer.inputs.iter().map(|&value| writer.names.of(value)).collect();
         let outputs =
             (0..computed(graph, id)).map(|port| writer.names.of(Value { node: id, port })).collect();
+        if writer.target.is_some() {
+            let values = (0..).map(|port| Value { node: id, port }).take(graph.node(id).outs().len());
+            for value in layer.inputs.iter().copied().chain(values) {
+                if let Some(fact) = graph.fact(value).filter(|fact| fact.element_type != ElementType::Dynamic)
+                {
+                    writer.types.insert(writer.names.of(value), fact.element_type);
+                }
+            }
+        }
         Ok(Self { layer, inputs, outputs, writer })
     }
 
     /// The name of input `i`.
     pub(super) fn input(&self, i: usize) -> Result<String> {
         self.inputs.get(i).cloned().ok_or(OpError::NotConnected { port: i })
+    }
+
+    /// The first input of this name.
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|input| input == name)
     }
 
     /// The names of all inputs.
@@ -155,7 +170,14 @@ impl<'g> Emitter<'g> {
     ) {
         let input = inputs.iter().map(|i| i.as_ref().to_string()).collect();
         let op_type = op.to_string();
-        self.writer.node(onnx::Node { input, output, name, op_type, attribute, ..onnx::Node::default() });
+        let mut node = onnx::Node { input, output, name, op_type, attribute, ..onnx::Node::default() };
+        if self.writer.target.is_some()
+            && let Err(error) = self.fit(&mut node)
+        {
+            let lack = NodeLack { what: error.to_string(), element_type: None };
+            self.writer.lack.get_or_insert(lack);
+        }
+        self.writer.node(node);
     }
 
     /// The names of the outputs.
@@ -190,8 +212,8 @@ impl<'g> Emitter<'g> {
         if from == to {
             return Ok(value);
         }
-        let to = int("to", number_of(to)?.into());
-        Ok(self.node("Cast", &[value], vec![to]))
+        let to = self.to(to)?;
+        Ok(self.node("Cast", &[value], to))
     }
 
     /// Adds a scalar of i64.
@@ -248,8 +270,8 @@ impl<'g> Emitter<'g> {
     }
 
     /// The attribute `to` of a Cast.
-    pub(super) fn to(element_type: ElementType) -> Result<Vec<onnx::Attribute>> {
-        Ok(vec![int("to", number_of(element_type)?.into())])
+    pub(super) fn to(&self, element_type: ElementType) -> Result<Vec<onnx::Attribute>> {
+        Ok(vec![int("to", self.writer.number_of(element_type)?.into())])
     }
 
     /// Input `i` as i64.
@@ -311,6 +333,16 @@ pub(super) fn floats(name: &str, values: &[f64]) -> onnx::Attribute {
 pub(super) fn texts(name: &str, values: &[&str]) -> onnx::Attribute {
     let strings = values.iter().map(|v| bytes::Bytes::copy_from_slice(v.as_bytes())).collect();
     onnx::Attribute { name: name.into(), strings, kind: Some(kind::STRINGS), ..onnx::Attribute::default() }
+}
+
+/// An attribute with a graph.
+pub(super) fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
+    onnx::Attribute {
+        name: name.into(),
+        g: Some(Box::new(graph)),
+        kind: Some(kind::GRAPH),
+        ..onnx::Attribute::default()
+    }
 }
 
 /// The number of outputs that are computed. A file may declare more outputs; these have no type and no

@@ -12,7 +12,6 @@ use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::row::OpRow;
 use super::types::{COMBINED, EXTREMES, MOVED, OF_UNIQUE};
-use super::writer::number_of;
 use crate::layer::Layer;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
@@ -115,7 +114,7 @@ fn non_zero(e: &mut Emitter, output_type: IndexType) -> Result {
         return e.last("NonZero", &[x], vec![]);
     }
     let places = e.node("NonZero", &[x], vec![]);
-    e.last("Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
+    e.last("Cast", &[places], vec![int("to", e.writer.number_of(ElementType::I32)?.into())])
 }
 
 /// ONNX counts negative indices from the end. If the layer ignores negative indices, they are moved out of
@@ -162,7 +161,10 @@ fn scatter(e: &mut Emitter) -> Result {
 }
 
 /// ONNX's name for the reduction of a scatter.
-fn reduction(reduction: ScatterReduction) -> Result<&'static str, OpError> {
+fn reduction(e: &Emitter, reduction: ScatterReduction) -> Result<&'static str, OpError> {
+    if matches!(reduction, ScatterReduction::Max | ScatterReduction::Min) {
+        e.since(18, "a scatter of extremes")?;
+    }
     match reduction {
         ScatterReduction::None => Ok("none"),
         ScatterReduction::Sum => Ok("add"),
@@ -176,7 +178,7 @@ fn reduction(reduction: ScatterReduction) -> Result<&'static str, OpError> {
 }
 
 fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
-    let reduction = reduction(op.reduction)?;
+    let reduction = reduction(e, op.reduction)?;
     if op.reduction != ScatterReduction::None && !op.use_init_val {
         return Err(OpError::unsupported("a reduction without the initial values"));
     }
@@ -187,7 +189,7 @@ fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
 }
 
 fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
-    let reduction = self::reduction(reduction)?;
+    let reduction = self::reduction(e, reduction)?;
     let (data, indices, updates) = (e.input(0)?, e.input_i64(1)?, e.input(2)?);
     e.last("ScatterND", &[data, indices, updates], vec![text("reduction", reduction)])
 }
@@ -203,7 +205,7 @@ fn top_k(e: &mut Emitter, op: &TopK) -> Result {
         let places = e.nodes("TopK", &[&best[1], &k], 2, attrs);
         if e.outputs().len() > 1 {
             let target = op.index_element_type.element_type();
-            e.last_port(1, "Cast", &[&places[0]], Emitter::to(target)?)?;
+            e.last_port(1, "Cast", &[&places[0]], e.to(target)?)?;
         }
         return e.last_of(1, "GatherElements", &[&x, &places[0]], vec![axis]);
     }
@@ -217,7 +219,7 @@ fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     if e.outputs().len() < 2 {
         return Ok(());
     }
-    e.last_port(1, "Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
+    e.last_port(1, "Cast", &[places], vec![int("to", e.writer.number_of(ElementType::I32)?.into())])
 }
 
 /// Casts indices and counts from i64 to the types that the attributes of the layer select.
@@ -232,7 +234,7 @@ fn unique(e: &mut Emitter, op: &Unique) -> Result {
     let outputs = e.nodes("Unique", &[x], 4, attrs);
     e.last_port(0, "Identity", &outputs[..1], vec![])?;
     for (port, element_type) in [(1, of_places), (2, of_places), (3, of_counts)] {
-        e.last_port(port, "Cast", &outputs[port..=port], Emitter::to(element_type)?)?;
+        e.last_port(port, "Cast", &outputs[port..=port], e.to(element_type)?)?;
     }
     Ok(())
 }

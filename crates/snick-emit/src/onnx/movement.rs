@@ -127,7 +127,7 @@ fn roll(e: &mut Emitter) -> Result {
         let shift = e.cut(&shifts, 0, at, at + 1)?;
         let size = e.size(&value, axis)?;
         // Avoids a division by zero for an empty axis.
-        let divisor = e.node("Max", &[&size, &one], vec![]);
+        let divisor = e.larger(&size, &one);
         let shift = e.node("Mod", &[shift, divisor], vec![int("fmod", 0)]);
         let place = e.node("Sub", &[&size, &shift], vec![]);
         let (zero, axes) = (e.vector(&[0])?, e.vector(&[axis])?);

@@ -61,6 +61,19 @@ impl Names {
         names
     }
 
+    /// Names the values of one layer.
+    pub(super) fn of_layer(graph: &Graph, id: NodeId) -> Self {
+        let mut names = Self::new(&Graph::new(""), &[]);
+        let node = graph.node(id);
+        let outputs = (0..node.outs().len()).filter_map(|port| node.output(port));
+        for value in node.inputs().chain(outputs) {
+            if !names.by_value.contains_key(&value) {
+                names.give(value, own_name(graph, value));
+            }
+        }
+        names
+    }
+
     /// Starts a body: names its values and returns the names of the enclosing graph. Parameters of the body
     /// are named with [`Names::set`].
     pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> HashMap<Value, String> {

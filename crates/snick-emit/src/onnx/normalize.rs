@@ -3,7 +3,7 @@
 use snick_ir::Op;
 use snick_ir::ops::{BatchNormInference, GroupNormalization, Lrn};
 
-use super::emitter::{Emitter, Result, float, int};
+use super::emitter::{Emitter, Result, float, int, ints};
 use super::row::OpRow;
 use super::types::{FLOATS, FLOATS_TO_32_BITS};
 use crate::layer::Layer;
@@ -19,7 +19,19 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
+/// Before opset 13, the axis and all later ones are treated as one, so the axis is moved to the end.
 fn softmax(e: &mut Emitter, op: &str, axis: i64) -> Result {
+    if e.writer.opset() < 13 {
+        let rank = e.rank(0)?;
+        let along = snick_ir::normalize_axis(axis, rank)?;
+        if along + 1 < rank {
+            let mut order: Vec<i64> = (0..rank as i64).collect();
+            order.swap(along, rank - 1);
+            let x = e.transposed(&e.input(0)?, &order);
+            let y = e.node(op, &[x], vec![int("axis", -1)]);
+            return e.last("Transpose", &[y], vec![ints("perm", order)]);
+        }
+    }
     e.last(op, &e.inputs(), vec![int("axis", axis)])
 }
 

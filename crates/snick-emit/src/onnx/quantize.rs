@@ -35,13 +35,13 @@ fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
     value = e.node("Clip", &[&value, &bounds[0], &bounds[1]], vec![]);
     // Converts through f16, as the layer does.
     for element_type in [ElementType::F16, target, ElementType::F32] {
-        value = e.node("Cast", &[&value], Emitter::to(element_type)?);
+        value = e.node("Cast", &[&value], e.to(element_type)?);
     }
     if let Some(shift) = inputs.get(2) {
         value = e.node("Add", &[&value, shift], vec![]);
     }
     let y = e.node("Div", &[&value, scale], vec![]);
-    e.last("Cast", &[y], Emitter::to(real)?)
+    e.last("Cast", &[y], e.to(real)?)
 }
 
 fn fake_quantize(e: &mut Emitter, levels: i64) -> Result {

@@ -11,7 +11,6 @@ use snick_tensor::kernels::ReduceOp;
 use super::emitter::{Emitter, Result, int};
 use super::row::{OpRow, renamed};
 use super::types::{EXTREMES, IN_SIGNED, MOVED, MOVED_BYTES, REDUCED};
-use super::writer::number_of;
 use crate::layer::Layer;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
@@ -109,7 +108,7 @@ fn range(e: &mut Emitter, output_type: ElementType) -> Result {
         return e.last("Range", &inputs, vec![]);
     }
     let range = e.node("Range", &inputs, vec![]);
-    e.last("Cast", &[range], Emitter::to(target)?)
+    e.last("Cast", &[range], e.to(target)?)
 }
 
 /// Ones on a diagonal of a matrix or of a batch of matrices.
@@ -118,9 +117,9 @@ fn eye(e: &mut Emitter, target: ElementType) -> Result {
     let sizes = [e.input_as_vector(0)?, e.input_as_vector(1)?];
     let sizes = e.joined(&sizes, 0);
     let zeros = e.node("ConstantOfShape", &[&sizes], vec![]);
-    let attrs = vec![int("k", diagonal), int("dtype", number_of(ElementType::F32)?.into())];
+    let attrs = vec![int("k", diagonal), int("dtype", e.writer.number_of(ElementType::F32)?.into())];
     let ones = e.node("EyeLike", &[zeros], attrs);
-    let ones = e.node("Cast", &[ones], Emitter::to(target)?);
+    let ones = e.node("Cast", &[ones], e.to(target)?);
     if e.len() < 4 {
         return e.last("Identity", &[ones], vec![]);
     }
@@ -156,7 +155,7 @@ fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
     }
     inputs[0] = e.cast(inputs[0].clone(), ElementType::Boolean, ElementType::I64)?;
     let count = e.node("ReduceSum", &inputs, attrs);
-    let to_boolean = vec![int("to", number_of(ElementType::Boolean)?.into())];
+    let to_boolean = vec![int("to", e.writer.number_of(ElementType::Boolean)?.into())];
     if !all {
         return e.last("Cast", &[count], to_boolean);
     }
@@ -193,7 +192,7 @@ fn shape_of(e: &mut Emitter, output_type: IndexType) -> Result {
     match output_type {
         IndexType::I32 => {
             let shape = e.node("Shape", &[x], vec![]);
-            e.last("Cast", &[shape], vec![int("to", number_of(ElementType::I32)?.into())])
+            e.last("Cast", &[shape], vec![int("to", e.writer.number_of(ElementType::I32)?.into())])
         }
         IndexType::I64 => e.last("Shape", &[x], vec![]),
     }

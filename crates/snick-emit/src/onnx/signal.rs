@@ -6,7 +6,6 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints};
 use super::row::OpRow;
-use super::writer::number_of;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
@@ -74,7 +73,7 @@ fn random_uniform(e: &mut Emitter, op: &RandomUniform) -> Result {
     let form = e.node("ConstantOfShape", &[shape], vec![]);
     // ONNX Runtime cannot generate half floats.
     let drawn = if target == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
-    let mut attrs = vec![int("dtype", number_of(drawn)?.into())];
+    let mut attrs = vec![int("dtype", e.writer.number_of(drawn)?.into())];
     attrs.extend(bounds.map(|(name, bound)| float(name, bound)));
     let seed = op.op_seed.wrapping_add(op.global_seed);
     if seed != 0 {
@@ -84,7 +83,7 @@ fn random_uniform(e: &mut Emitter, op: &RandomUniform) -> Result {
         return e.last("RandomUniformLike", &[form], attrs);
     }
     let numbers = e.node("RandomUniformLike", &[form], attrs);
-    e.last("Cast", &[numbers], Emitter::to(target)?)
+    e.last("Cast", &[numbers], e.to(target)?)
 }
 
 /// In ONNX, a signal has a trailing axis of size 1, and the result has frames before frequencies.

@@ -48,7 +48,7 @@ fn slice8(e: &mut Emitter) -> Result {
             let mut stops = e.input_i64(2)?;
             if e.known(3).is_none_or(|steps| steps.iter().any(|&step| step < 0)) {
                 let most = e.index(careful(i64::MAX, -1))?;
-                stops = e.node("Min", &[stops, most], vec![]);
+                stops = e.smaller(&stops, &most);
             }
             inputs.extend([e.input_i64(1)?, stops]);
             e.input_i64(3)?

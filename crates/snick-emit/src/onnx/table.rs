@@ -8,13 +8,14 @@ use super::emitter::{Emitter, Result};
 use super::row::OpRow;
 use super::types::COMMON;
 use super::{
-    bodies, detection, elementwise, indexing, movement, nn, normalize, quantize, recurrent, resize, shape,
-    signal, slices, writer,
+    bodies, detection, elementwise, indexing, movement, nn, node_types, normalize, quantize, recurrent,
+    resize, shape, signal, slices, writer,
 };
 use crate::layer::Layer;
 use crate::legalized::no_operator;
 
-fn row(op: &Op) -> Option<OpRow<'_>> {
+/// The row of an operation.
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     let families = [
         bodies::row,
         detection::row,
@@ -48,8 +49,13 @@ pub(super) fn target() -> Target<'static> {
             let layer = Layer::new(graph, id).ok()?;
             row(layer.node.op())?.gap(&layer, COMMON)?
         },
-        has_type: &writer::has_type,
+        has_type: &|element_type| node_types::has_type(writer::OPSET, element_type),
     }
+}
+
+/// Whether a layer becomes constants, because no row covers it.
+pub(super) fn is_evaluated(layer: &Layer) -> bool {
+    written(layer).is_none() && layer.is_constant()
 }
 
 /// Whether ONNX has an operator for at least some layers of an operation. Many operations without one are

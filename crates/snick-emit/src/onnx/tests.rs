@@ -8,7 +8,7 @@ use super::writer::Writer;
 use crate::legalized::Refusals;
 
 fn written(max_embedded: usize) -> (snick_onnx::Model, Vec<u8>) {
-    let mut writer = Writer::new("g", Names::new(&Graph::new(""), &[]), Refusals::default());
+    let mut writer = Writer::new("g", Names::new(&Graph::new(""), &[]), Refusals::default(), None);
     let large = |first: f32| Tensor::from_vec(&[300], (0..300).map(|i| first + i as f32).collect()).unwrap();
     writer.tensor("a".into(), &large(0.0)).unwrap();
     writer.tensor("small".into(), &Tensor::scalar(7i64)).unwrap();

@@ -5,19 +5,17 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::{AttrValue, Fact, Graph, NodeId, OpError, Value, WeightsFile};
+use snick_ir::{AttrValue, Fact, Graph, NodeId, OpError, Value, WeightsFile, onnx_opsets};
 use snick_onnx as onnx;
 use snick_shape::{DimSpec, ShapeSpec, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::names::Names;
+use super::node_types::{NodeLack, has_type};
 use crate::legalized::Refusals;
 
-/// The operator set of all nodes.
+/// The operator set that is written if none is asked for.
 pub(super) const OPSET: i64 = 21;
-
-/// The file format version that came with this operator set.
-const IR_VERSION: i64 = 10;
 
 /// The size limit of a protobuf message, minus room for names and nodes.
 pub(super) const MAX_EMBEDDED: usize = i32::MAX as usize - (64 << 20);
@@ -30,6 +28,12 @@ const MIN_EXTERNAL: usize = 1 << 10;
 pub(super) struct Writer {
     pub(super) names: Names,
     pub(super) refusals: Refusals,
+    /// The operator set to write for, if the user asked for one.
+    pub(super) target: Option<i64>,
+    /// The types of values, to compare with the target.
+    pub(super) types: HashMap<String, ElementType>,
+    /// What the target lacks.
+    pub(super) lack: Option<NodeLack>,
     graph: onnx::Graph,
     constants: Vec<Initializer>,
 }
@@ -42,10 +46,45 @@ struct Initializer {
 }
 
 impl Writer {
-    pub(super) fn new(name: &str, names: Names, refusals: Refusals) -> Self {
+    pub(super) fn new(name: &str, names: Names, refusals: Refusals, target: Option<i64>) -> Self {
         let name = if name.is_empty() { "model" } else { name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        Self { names, refusals, graph, constants: Vec::new() }
+        let (types, constants) = (HashMap::new(), Vec::new());
+        Self { names, refusals, target, types, lack: None, graph, constants }
+    }
+
+    /// The operator set of all nodes.
+    pub(super) fn opset(&self) -> i64 {
+        self.target.unwrap_or(OPSET)
+    }
+
+    /// Type and shape as declared in the file. A dim is a number, the name of a symbol, or empty if unknown.
+    pub(super) fn type_of(
+        &self,
+        fact: &Fact,
+        symbols: &Symbols,
+        element_type: ElementType,
+    ) -> Result<onnx::Type, OpError> {
+        let shape = fact.shape.dims().map(|dims| {
+            let dims = dims.iter().map(|dim| {
+                let name = dim.as_symbol().and_then(|symbol| symbols.name(symbol));
+                let value = match (dim.as_const(), name) {
+                    (Some(size), _) => Some(onnx::DimValue::Value(size)),
+                    (None, Some(name)) => Some(onnx::DimValue::Param(name.to_string())),
+                    (None, None) => None,
+                };
+                onnx::Dim { value }
+            });
+            onnx::Shape { dim: dims.collect() }
+        });
+        let tensor = onnx::TensorType { elem_type: self.number_of(element_type)?, shape };
+        Ok(onnx::Type { tensor: Some(tensor) })
+    }
+
+    /// The number of an element type in ONNX, or an error if the operator set lacks it.
+    pub(super) fn number_of(&self, element_type: ElementType) -> Result<i32, OpError> {
+        let number = onnx::to_number(element_type).filter(|_| has_type(self.opset(), element_type));
+        number.ok_or_else(|| OpError::unsupported(format!("element type {element_type}")))
     }
 
     /// Returns the model, and the constants for the external file `data_name`. If constants exceed
@@ -87,10 +126,10 @@ impl Writer {
 
     fn model(self) -> onnx::Model {
         onnx::Model {
-            ir_version: Some(IR_VERSION),
+            ir_version: onnx_opsets::ir_version(self.opset()),
             producer_name: "snick".into(),
+            opset_import: vec![onnx::OperatorSet { domain: String::new(), version: Some(self.opset()) }],
             graph: Some(self.graph),
-            opset_import: vec![onnx::OperatorSet { domain: String::new(), version: Some(OPSET) }],
             ..onnx::Model::default()
         }
     }
@@ -103,7 +142,7 @@ impl Writer {
     ) -> Result<(), OpError> {
         let value = Value { node: id, port: 0 };
         let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
-        let mut ty = type_of(&fact, graph.symbols(), parameter.element_type)?;
+        let mut ty = self.type_of(&fact, graph.symbols(), parameter.element_type)?;
         // Keeps the names that the user gave to dims that inference could not resolve.
         if let (ShapeSpec::Dims(specs), Some(shape)) =
             (&parameter.shape, ty.tensor.as_mut().and_then(|t| t.shape.as_mut()))
@@ -142,8 +181,8 @@ impl Writer {
         let element_type = tensor.element_type();
         let mut message = onnx::Tensor {
             dims: tensor.dims().iter().map(|&dim| dim as i64).collect(),
-            data_type: Some(number_of(element_type)?),
-            name,
+            data_type: Some(self.number_of(element_type)?),
+            name: name.clone(),
             ..onnx::Tensor::default()
         };
         let elements = if element_type == ElementType::String {
@@ -154,11 +193,19 @@ impl Writer {
             Some(tensor.clone())
         };
         self.constants.push(Initializer { message, elements });
+        self.types.insert(name, element_type);
         Ok(())
+    }
+
+    /// A constant that was added to the graph being written.
+    pub(super) fn constant_of(&self, name: &str) -> Option<&Tensor> {
+        let constant = self.constants.iter().rev().find(|constant| constant.message.name == name);
+        constant?.elements.as_ref()
     }
 
     /// Adds a node under a unique name.
     pub(super) fn node(&mut self, mut node: onnx::Node) {
+        self.compare(&node);
         node.name = self.names.node(&node.name);
         self.graph.node.push(node);
     }
@@ -182,7 +229,7 @@ impl Writer {
                 ..onnx::Node::default()
             });
         }
-        let ty = type_of(&fact, graph.symbols(), fact.element_type)?;
+        let ty = self.type_of(&fact, graph.symbols(), fact.element_type)?;
         self.graph.output.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
     }
@@ -256,22 +303,31 @@ impl ModelFile {
 pub(super) struct Around {
     graph: onnx::Graph,
     constants: Vec<Initializer>,
-    names: HashMap<Value, String>,
 }
 
 /// Between `enter` and `leave`, the writer adds to the graph of the body.
 impl Writer {
-    pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> Around {
+    pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> (Around, HashMap<Value, String>) {
         let names = self.names.enter(body, order);
-        let name = if body.name.is_empty() { "body" } else { &body.name };
-        let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        let constants = std::mem::take(&mut self.constants);
-        Around { graph: std::mem::replace(&mut self.graph, graph), constants, names }
+        (self.enter_branch(&body.name), names)
     }
 
     /// Restores the enclosing graph and returns the graph of the body.
-    pub(super) fn leave(&mut self, around: Around) -> onnx::Graph {
-        self.names.leave(around.names);
+    pub(super) fn leave(&mut self, (around, names): (Around, HashMap<Value, String>)) -> onnx::Graph {
+        self.names.leave(names);
+        self.leave_branch(around)
+    }
+
+    /// Like [`Writer::enter`], for a body that the model does not have.
+    pub(super) fn enter_branch(&mut self, name: &str) -> Around {
+        let name = if name.is_empty() { "body" } else { name };
+        let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
+        let constants = std::mem::take(&mut self.constants);
+        Around { graph: std::mem::replace(&mut self.graph, graph), constants }
+    }
+
+    /// Like [`Writer::leave`], after [`Writer::enter_branch`].
+    pub(super) fn leave_branch(&mut self, around: Around) -> onnx::Graph {
         // Constants of bodies stay in the model file.
         let constants = self.used_constants().into_iter().map(|Initializer { mut message, elements }| {
             message.raw_data = elements.map(|tensor| Bytes::from(tensor.to_bytes().to_vec()));
@@ -284,51 +340,16 @@ impl Writer {
 
     /// Adds an input of a body.
     pub(super) fn formal(&mut self, name: String, fact: &Fact, symbols: &Symbols) -> Result<(), OpError> {
-        let ty = type_of(fact, symbols, fact.element_type)?;
+        let ty = self.type_of(fact, symbols, fact.element_type)?;
+        self.types.insert(name.clone(), fact.element_type);
         self.graph.input.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
     }
 
     /// Adds an output of a body.
     pub(super) fn output(&mut self, name: String, fact: &Fact, symbols: &Symbols) -> Result<(), OpError> {
-        let ty = type_of(fact, symbols, fact.element_type)?;
+        let ty = self.type_of(fact, symbols, fact.element_type)?;
         self.graph.output.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
     }
-}
-
-/// The largest element type number in operator set 21, which is the number of i4. Later sets add 2-bit types
-/// and 4-bit floats.
-const LAST_TYPE: i32 = 22;
-
-fn known_number(element_type: ElementType) -> Option<i32> {
-    snick_onnx::to_number(element_type).filter(|&number| number <= LAST_TYPE)
-}
-
-/// Whether the operator set includes an element type.
-pub(super) fn has_type(element_type: ElementType) -> bool {
-    known_number(element_type).is_some()
-}
-
-/// The number of an element type in ONNX, or an error if the operator set lacks it.
-pub(super) fn number_of(element_type: ElementType) -> Result<i32, OpError> {
-    known_number(element_type).ok_or_else(|| OpError::unsupported(format!("element type {element_type}")))
-}
-
-/// Type and shape as declared in the file. A dim is a number, the name of a symbol, or empty if unknown.
-fn type_of(fact: &Fact, symbols: &Symbols, element_type: ElementType) -> Result<onnx::Type, OpError> {
-    let shape = fact.shape.dims().map(|dims| {
-        let dims = dims.iter().map(|dim| {
-            let name = dim.as_symbol().and_then(|symbol| symbols.name(symbol));
-            let value = match (dim.as_const(), name) {
-                (Some(size), _) => Some(onnx::DimValue::Value(size)),
-                (None, Some(name)) => Some(onnx::DimValue::Param(name.to_string())),
-                (None, None) => None,
-            };
-            onnx::Dim { value }
-        });
-        onnx::Shape { dim: dims.collect() }
-    });
-    let tensor = onnx::TensorType { elem_type: number_of(element_type)?, shape };
-    Ok(onnx::Type { tensor: Some(tensor) })
 }

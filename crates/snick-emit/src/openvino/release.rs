@@ -1,14 +1,15 @@
 //! Legalizes a graph for a release of OpenVINO, and refuses what cannot be expressed.
 
-use snick_ir::rewrite::{self, DriverOptions, MissedRewrite};
+use snick_ir::rewrite::{self, DriverOptions};
 use snick_ir::{
-    Graph, IrFeature, Located, Need, NeedCause, NodeId, NodeRef, Op, OpError, Release, TypeUse, Value,
-    Version, feature_support, needs, op_support, type_support,
+    Graph, IrFeature, Located, Need, NeedCause, NodeId, NodeRef, Op, Release, TypeUse, Value, Version,
+    feature_support, needs, op_support, type_support,
 };
 use snick_pass::legalize::{Target, for_target};
 use snick_tensor::ElementType;
 
 use crate::decompression;
+use crate::older_target::{Lack, OlderTarget};
 use crate::unique_names::UniqueNames;
 
 /// The number of bytes in which older releases look for `<net`; they fail if a file has fewer.
@@ -34,8 +35,13 @@ pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) ->
     let is_lacking = |element_type| !has_type(element_type);
     decompress_in_wide_type(graph, &is_lacking);
     let missed = for_target(graph, &target);
-    let refusals = Refusals { original, release, missed };
-    refusals.check(graph)?;
+    let lacks = |graph: &Graph, id: NodeId| {
+        let need = lacking(graph, id, release)?;
+        let since = need.since.map(|since| format!("OpenVINO {since}"));
+        Some(Lack { what: need.cause.to_string(), since })
+    };
+    let target = format!("OpenVINO {release}");
+    OlderTarget { original, target, missed, lacks: &lacks }.check(graph)?;
     if !is_known(feature_support(IrFeature::EqualNames)) {
         rename_equal(graph);
     }
@@ -96,71 +102,6 @@ fn runs(node: NodeRef, release: Release) -> bool {
     support.and_then(|support| support.runs).is_none_or(|since| since <= release)
 }
 
-/// Builds the errors of layers that a release cannot read.
-struct Refusals<'g> {
-    original: &'g Graph,
-    release: Release,
-    missed: Vec<MissedRewrite>,
-}
-
-impl Refusals<'_> {
-    /// Refuses the first layer of the graph or a body that the release cannot read.
-    fn check(&self, graph: &Graph) -> Result<(), Box<Located>> {
-        for id in graph.order()? {
-            if let Some(need) = lacking(graph, id, self.release) {
-                return Err(self.refusal(graph, id, need));
-            }
-            for (_, body) in graph.node(id).op().bodies() {
-                self.check(body)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The error of a layer. It names the layer of the original graph from which the layer was derived, and what
-    /// this layer needs.
-    fn refusal(&self, graph: &Graph, id: NodeId, need: Need) -> Box<Located> {
-        let node = graph.node(id);
-        let declined =
-            |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();
-        let reason = self.missed.iter().find(declined).map(|missed| missed.reason.clone());
-        let (graph, id) = origin(self.original, node).unwrap_or((graph, id));
-        let need = lacking(graph, id, self.release).unwrap_or(need);
-        let error = OpError::NeedsRelease {
-            what: need.cause.to_string(),
-            target: format!("OpenVINO {}", self.release),
-            since: need.since.map(|since| format!("OpenVINO {since}")),
-            reason,
-        };
-        graph.located(id, error).into()
-    }
-}
-
-/// The layer from which rewrites derived a layer: the one of this name, or the one whose name is the longest
-/// scope of the name.
-fn origin<'g>(graph: &'g Graph, derived: NodeRef) -> Option<(&'g Graph, NodeId)> {
-    let mut layers = Vec::new();
-    add_layers(graph, &mut layers);
-    let rank = |(graph, id): &(&Graph, NodeId)| {
-        let node = graph.node(*id);
-        let rest = derived.name().strip_prefix(node.name())?;
-        let is_same = node.op().type_name() == derived.op().type_name();
-        (rest.is_empty() || rest.starts_with(['/', '.'])).then_some((node.name().len(), is_same))
-    };
-    layers.into_iter().filter(|layer| rank(layer).is_some()).max_by_key(rank)
-}
-
-/// Adds the layers of the graph and its bodies, except Results, which may share the name of another layer.
-fn add_layers<'g>(graph: &'g Graph, layers: &mut Vec<(&'g Graph, NodeId)>) {
-    for id in graph.ids() {
-        let op = graph.node(id).op();
-        op.bodies().for_each(|(_, body)| add_layers(body, layers));
-        if !matches!(op, Op::Result(_)) {
-            layers.push((graph, id));
-        }
-    }
-}
-
 /// Gives different names to layers that share a name. Results may share the name of another layer.
 fn rename_equal(graph: &mut Graph) {
     let mut names = UniqueNames::default();
@@ -180,7 +121,7 @@ fn rename_equal(graph: &mut Graph) {
 
 #[cfg(test)]
 mod tests {
-    use snick_ir::{infer, text};
+    use snick_ir::{OpError, infer, text};
     use snick_pass::legalize::from_slice::SliceAs;
 
     use super::*;

@@ -13,6 +13,8 @@ use std::collections::HashMap;
 use std::str::Split;
 use std::sync::LazyLock;
 
+use snick_tensor::ElementType;
+
 /// A version of an operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OperatorVersion {
@@ -101,14 +103,27 @@ pub fn version(operator: &str, opset: i64) -> Option<&'static OperatorVersion> {
 }
 
 impl OperatorVersion {
-    /// Whether input `port` may be a tensor of this type, given by its name in ONNX such as `float16`.
-    pub fn is_input_type(&self, port: usize, element_type: &str) -> bool {
+    /// Whether input `port` may be a tensor of this type.
+    pub fn is_input_type(&self, port: usize, element_type: ElementType) -> bool {
         self.inputs.allow(port, element_type)
     }
 
-    /// Whether output `port` may be a tensor of this type; see [`OperatorVersion::is_input_type`].
-    pub fn is_output_type(&self, port: usize, element_type: &str) -> bool {
+    /// Whether output `port` may be a tensor of this type.
+    pub fn is_output_type(&self, port: usize, element_type: ElementType) -> bool {
         self.outputs.allow(port, element_type)
+    }
+
+    /// The only type that output `port` may have, for example `i64` for `Shape`.
+    pub fn only_output_type(&self, port: usize) -> Option<ElementType> {
+        let types = self.outputs.types(port)?;
+        let mut known =
+            ElementType::ALL.into_iter().filter(|&element_type| self.is_output_type(port, element_type));
+        known.next().filter(|_| types.chars().count() == 1)
+    }
+
+    /// The largest number of inputs, if it is limited.
+    pub fn max_inputs(&self) -> Option<usize> {
+        (!self.inputs.is_variadic).then_some(self.inputs.sets.len())
     }
 
     fn new(since: i64, signature: &str) -> Option<Self> {
@@ -123,11 +138,48 @@ impl OperatorVersion {
 }
 
 impl Ports {
-    fn allow(&self, port: usize, element_type: &str) -> bool {
+    /// The symbols of the types that a port may have.
+    fn types(&self, port: usize) -> Option<&'static str> {
         let last = self.sets.len().saturating_sub(1);
         let port = if self.is_variadic { port.min(last) } else { port };
-        let types = self.sets.get(port).and_then(|set| TABLE.sets.get(set));
-        types.is_some_and(|types| types.chars().any(|symbol| TABLE.types.get(&symbol) == Some(&element_type)))
+        self.sets.get(port).and_then(|set| TABLE.sets.get(set)).copied()
+    }
+
+    fn allow(&self, port: usize, element_type: ElementType) -> bool {
+        let name = Some(name_of(element_type));
+        let is_of_name = |symbol| TABLE.types.get(&symbol).copied() == name;
+        self.types(port).is_some_and(|types| types.chars().any(is_of_name))
+    }
+}
+
+/// The name of an element type in ONNX, or in snick if ONNX does not have it.
+fn name_of(element_type: ElementType) -> &'static str {
+    use ElementType::{
+        BF16, Boolean, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, I4, I8, I16, I32, I64, U2, U4, U8, U16,
+        U32, U64,
+    };
+    match element_type {
+        BF16 => "bfloat16",
+        Boolean => "bool",
+        F4E2M1 => "float4e2m1",
+        F8E4M3 => "float8e4m3fn",
+        F8E5M2 => "float8e5m2",
+        F8E8M0 => "float8e8m0",
+        F16 => "float16",
+        F32 => "float",
+        F64 => "double",
+        I4 => "int4",
+        I8 => "int8",
+        I16 => "int16",
+        I32 => "int32",
+        I64 => "int64",
+        U2 => "uint2",
+        U4 => "uint4",
+        U8 => "uint8",
+        U16 => "uint16",
+        U32 => "uint32",
+        U64 => "uint64",
+        other => other.name(),
     }
 }
 
@@ -190,13 +242,16 @@ mod tests {
         assert_eq!(since("Reshape", 14).added, ["allowzero"]);
         assert_eq!(since("ReduceMean", 18).dropped, ["axes"]);
         assert!(
-            since("Add", 13).is_input_type(1, "bfloat16") && !since("Add", 12).is_input_type(1, "bfloat16")
+            since("Add", 13).is_input_type(1, ElementType::BF16)
+                && !since("Add", 12).is_input_type(1, ElementType::BF16)
         );
         assert!(
-            since("Concat", 13).is_input_type(7, "bfloat16") && !since("Add", 13).is_input_type(2, "float")
+            since("Concat", 13).is_input_type(7, ElementType::BF16)
+                && !since("Add", 13).is_input_type(2, ElementType::F32)
         );
         assert!(
-            since("Shape", 13).is_output_type(0, "int64") && !since("Shape", 13).is_output_type(0, "int32")
+            since("Shape", 13).is_output_type(0, ElementType::I64)
+                && !since("Shape", 13).is_output_type(0, ElementType::I32)
         );
         assert!(since("Upsample", 11).is_deprecated);
         assert_eq!(version("Gelu", 19), None);

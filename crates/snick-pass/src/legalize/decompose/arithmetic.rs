@@ -2,17 +2,54 @@
 
 use snick_ir::Op;
 use snick_ir::ops::elementwise::round::RoundMode;
-use snick_ir::ops::{Divide, FloorMod, IsInf, IsNaN, SquaredDifference, TruncatedDivide};
+use snick_ir::ops::{AutoBroadcast, Divide, FloorMod, IsInf, IsNaN, SquaredDifference, TruncatedDivide};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_tensor::ElementType;
+use snick_tensor::kernels::BinaryOp;
 
 use super::helpers::{Result, is_integer};
 
+pub(crate) const EXTREME: Rule = Rule::exact("decompose-extreme", extreme);
+pub(crate) const CLAMP: Rule = Rule::exact("decompose-clamp", clamp);
 pub(crate) const FLOOR_DIVIDE: Rule = Rule::exact("decompose-floor-divide", floor_divide);
 pub(crate) const FLOOR_MOD: Rule = Rule::exact("decompose-floor-mod", floor_mod).may_round_within(1e-5, 0.0);
 pub(crate) const IS_FINITE: Rule = Rule::exact("decompose-is-finite", is_finite);
 pub(crate) const ROUND: Rule = Rule::exact("decompose-round", round).may_round_within(1e-5, 0.0);
 pub(crate) const SQUARED_DIFFERENCE: Rule =
     Rule::exact("decompose-squared-difference", squared_difference).may_round_within(1e-5, 0.0);
+
+/// Selects the larger or the smaller of two integers.
+fn extreme(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::Arithmetic(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
+    if !is_integer(p)? || matches!(op.broadcast, AutoBroadcast::Pdpd { .. }) {
+        return Ok(RewriteResult::NoMatch);
+    }
+    let (x, y) = (p.input(0)?, p.input(1)?);
+    let is_first = match op.function {
+        BinaryOp::Max => p.greater(x, y)?,
+        BinaryOp::Min => p.less(x, y)?,
+        _ => return Ok(RewriteResult::NoMatch),
+    };
+    p.select(is_first, x, y).map(RewriteResult::one)
+}
+
+/// Clamps integers with Maximum and Minimum.
+fn clamp(p: &mut Patch) -> Result<RewriteResult> {
+    let Op::Clamp(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
+    let x = p.input(0)?;
+    let element_type = p.element_type(x)?;
+    let range = element_type.integer_range().filter(|_| element_type != ElementType::U64);
+    let Some((least, greatest)) = range else { return Ok(RewriteResult::NoMatch) };
+    let [low, high] = [op.min.ceil(), op.max.floor()].map(|bound| (bound as i64).clamp(least, greatest));
+    let mut y = x;
+    if low > least {
+        y = p.maximum(y, low)?;
+    }
+    if high < greatest {
+        y = p.minimum(y, high)?;
+    }
+    Ok(RewriteResult::one(y))
+}
 
 /// Computes floor division from truncated division: subtracts 1 where the two kinds of remainder differ.
 fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {

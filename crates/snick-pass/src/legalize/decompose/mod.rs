@@ -52,6 +52,8 @@ pub(crate) const RULES: &[Rule] = &[
     activations::SWISH,
     activations::UNARY,
     adaptive_pool::RULE,
+    arithmetic::CLAMP,
+    arithmetic::EXTREME,
     arithmetic::FLOOR_DIVIDE,
     arithmetic::FLOOR_MOD,
     arithmetic::IS_FINITE,

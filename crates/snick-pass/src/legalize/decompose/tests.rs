@@ -56,6 +56,8 @@ fn functions_of_integers_round_to_even() {
 fn arithmetic() {
     let broadcast = "{auto_broadcast: numpy}";
     for (rule, op, element_type) in [
+        ("decompose-extreme", "Maximum-1", "i64"),
+        ("decompose-extreme", "Minimum-1", "u8"),
         ("decompose-floor-divide", "Divide-1", "i32"),
         ("decompose-floor-mod", "FloorMod-1", "i32"),
         ("decompose-floor-mod", "FloorMod-1", "f32"),
@@ -71,6 +73,17 @@ fn arithmetic() {
         "decompose-floor-divide",
         &graph(&[("f32", "3")], "%out = Divide-1(%x, %x) {auto_broadcast: numpy}"),
     );
+    silent("decompose-extreme", &graph(&[("f32", "3")], "%out = Maximum-1(%x, %x) {auto_broadcast: numpy}"));
+    for (element_type, min, max, bounds) in [
+        ("i32", "-1.5", "2.5", 2),
+        ("u8", "3.0", "300.0", 1),
+        ("i8", "-200.0", "200.0", 0),
+        ("u8", "300.0", "301.0", 1),
+    ] {
+        let clamp = format!("%out = Clamp-1(%x) {{min: {min}, max: {max}}}");
+        let text = decomposes("decompose-clamp", &[(element_type, "5")], &clamp);
+        assert_eq!(text.matches("imum-1(").count(), bounds, "{text}");
+    }
     decomposes("decompose-is-finite", &[("f32", "4")], "%out = IsFinite-10(%x)");
     decomposes("decompose-round", &[("f32", "4")], "%out = Round-5(%x) {mode: half_away_from_zero}");
     decomposes(
