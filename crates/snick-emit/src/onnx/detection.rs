@@ -31,8 +31,8 @@ fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
     let mode = match op.mode {
         Mode::Nearest => "nearest",
         // Opset 20 renamed the modes.
-        Mode::Bicubic if e.writer.opset() < 20 => "bicubic",
-        Mode::Bilinear if e.writer.opset() < 20 => "bilinear",
+        Mode::Bicubic if e.is_older(20) => "bicubic",
+        Mode::Bilinear if e.is_older(20) => "bilinear",
         Mode::Bicubic => "cubic",
         Mode::Bilinear => "linear",
     };

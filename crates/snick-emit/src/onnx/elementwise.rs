@@ -163,7 +163,7 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
         inputs.push(e.number(element_type, bound)?);
     }
     // ONNX Runtime only has the oldest Clip for f32.
-    if e.writer.opset() < 12 && element_type != ElementType::F32 {
+    if e.is_older(12) && element_type != ElementType::F32 {
         let raised = e.node("Max", &inputs[..2], vec![]);
         return e.last("Min", &[&raised, &inputs[2]], vec![]);
     }

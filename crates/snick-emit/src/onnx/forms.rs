@@ -1,7 +1,7 @@
 //! Older forms of nodes: inputs that were attributes, attributes that do not exist yet, and operators whose
 //! meaning differs.
 
-use snick_ir::{Fact, OpError, onnx_opsets};
+use snick_ir::{Fact, onnx_opsets};
 use snick_onnx::{self as onnx, kind};
 use snick_shape::Shape;
 use snick_tensor::{ElementType, Tensor};
@@ -15,12 +15,9 @@ impl Emitter<'_> {
         version(operator, self.writer.opset()).is_some()
     }
 
-    /// Refuses what only this operator set and later ones have.
-    pub(super) fn since(&self, opset: i64, what: &str) -> Result {
-        match self.writer.opset() < opset {
-            true => Err(OpError::unsupported(what)),
-            false => Ok(()),
-        }
+    /// Whether the user asked for an operator set before `opset`.
+    pub(super) fn is_older(&self, opset: i64) -> bool {
+        self.writer.target.is_some_and(|target| target < opset)
     }
 
     /// The smaller of two integers, element by element.

@@ -2,15 +2,15 @@
 
 use snick_ir::ops::index_type::IndexType;
 use snick_ir::ops::movement::one_hot::NegativeIndices;
-use snick_ir::ops::movement::scatter_reduction::ScatterReduction;
 use snick_ir::ops::movement::top_k::{TopKMode, TopKSort};
-use snick_ir::ops::{Gather, GatherElements, GatherNd, OneHot, ScatterElementsUpdate, TopK, Unique};
-use snick_ir::{AttrWords, Op, OpError};
+use snick_ir::ops::{Gather, GatherElements, GatherNd, OneHot, TopK, Unique};
+use snick_ir::{Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
 use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::row::OpRow;
+use super::scatter::{scatter_elements, scatter_nd};
 use super::types::{COMBINED, EXTREMES, MOVED, OF_UNIQUE};
 use crate::layer::Layer;
 
@@ -89,7 +89,7 @@ fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option
 }
 
 /// Converts indices to i64, except i32 indices, which ONNX accepts.
-fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
+pub(super) fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
     match e.element_type(i)? {
         ElementType::I32 => e.input(i),
         _ => e.input_i64(i),
@@ -158,40 +158,6 @@ fn scatter(e: &mut Emitter) -> Result {
     let updates = e.transposed(&updates, &to_front(rank - 1 + width, &places).0);
     let scattered = e.node("ScatterND", &[data, indices, updates], vec![]);
     e.last("Transpose", &[scattered], vec![ints("perm", back)])
-}
-
-/// ONNX's name for the reduction of a scatter.
-fn reduction(e: &Emitter, reduction: ScatterReduction) -> Result<&'static str, OpError> {
-    if matches!(reduction, ScatterReduction::Max | ScatterReduction::Min) {
-        e.since(18, "a scatter of extremes")?;
-    }
-    match reduction {
-        ScatterReduction::None => Ok("none"),
-        ScatterReduction::Sum => Ok("add"),
-        ScatterReduction::Prod => Ok("mul"),
-        ScatterReduction::Max => Ok("max"),
-        ScatterReduction::Min => Ok("min"),
-        ScatterReduction::Sub | ScatterReduction::Mean => {
-            Err(OpError::unsupported(format!("reduction `{}`", reduction.word())))
-        }
-    }
-}
-
-fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
-    let reduction = reduction(e, op.reduction)?;
-    if op.reduction != ScatterReduction::None && !op.use_init_val {
-        return Err(OpError::unsupported("a reduction without the initial values"));
-    }
-    let axis = e.fixed_one(3, "the axis")?;
-    let (data, indices, updates) = (e.input(0)?, indices(e, 1)?, e.input(2)?);
-    let attrs = vec![int("axis", axis), text("reduction", reduction)];
-    e.last("ScatterElements", &[data, indices, updates], attrs)
-}
-
-fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
-    let reduction = self::reduction(e, reduction)?;
-    let (data, indices, updates) = (e.input(0)?, e.input_i64(1)?, e.input(2)?);
-    e.last("ScatterND", &[data, indices, updates], vec![text("reduction", reduction)])
 }
 
 fn top_k(e: &mut Emitter, op: &TopK) -> Result {

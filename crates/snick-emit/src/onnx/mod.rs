@@ -25,6 +25,7 @@ mod quantize;
 mod recurrent;
 mod resize;
 mod row;
+mod scatter;
 mod shape;
 mod signal;
 mod slices;

@@ -160,10 +160,35 @@ fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result
         }
         Rounding::Ceil if padded || gaps => (padded_up(e, &windows, kernel, counts)?, 0),
         Rounding::CeilTorch if same => (slides()?, 0),
+        // Older operator sets have windows that start in the padding at the end.
+        Rounding::CeilTorch if e.is_older(22) => match padded_up(e, &windows, kernel, counts) {
+            _ if rounds(e, &windows, kernel, false) == Some(true) => (slides()?, 0),
+            Ok(padded) => (padded, 0),
+            Err(_) if rounds(e, &windows, kernel, true) == Some(false) => {
+                return Err(OpError::unsupported("rounding_type `ceil_torch`"));
+            }
+            Err(_) => (slides()?, 1),
+        },
         Rounding::Ceil | Rounding::CeilTorch => (slides()?, 1),
         Rounding::Floor => (slides()?, 0),
     };
     Ok([sliding, vec![ints("kernel_shape", kernel.to_vec()), int("ceil_mode", ceil)]].concat())
+}
+
+/// Whether the output has the sizes that rounding up or down gives, if they are known.
+fn rounds(e: &Emitter, windows: &Windows, kernel: &[i64], up: bool) -> Option<bool> {
+    let outs = e.node.outs().first()?.fact.shape().as_static()?;
+    let data = e.dims(0).ok()?;
+    Some(kernel.iter().enumerate().all(|(i, &size)| {
+        let (axis, at) = (windows.axis(i), i + 2);
+        let size = size.saturating_sub(1).saturating_mul(axis.dilation).saturating_add(1);
+        let last = data
+            .get(at)
+            .map(|data| data.saturating_add(axis.begin).saturating_add(axis.end).saturating_sub(size));
+        let (stride, more) = (axis.stride.max(1), if up { axis.stride.max(1) - 1 } else { 0 });
+        let count = last.map(|last| last.saturating_add(more).div_euclid(stride).saturating_add(1));
+        count == outs.get(at).map(|&out| out as i64)
+    }))
 }
 
 /// Extends the padding to the end of the last window. This is only possible if the average excludes padding

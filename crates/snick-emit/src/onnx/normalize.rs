@@ -21,7 +21,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 
 /// Before opset 13, the axis and all later ones are treated as one, so the axis is moved to the end.
 fn softmax(e: &mut Emitter, op: &str, axis: i64) -> Result {
-    if e.writer.opset() < 13 {
+    if e.is_older(13) {
         let rank = e.rank(0)?;
         let along = snick_ir::normalize_axis(axis, rank)?;
         if along + 1 < rank {

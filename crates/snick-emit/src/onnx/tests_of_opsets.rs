@@ -224,8 +224,13 @@ fn refusals_name_the_oldest_set_that_has_a_layer() {
         )
     };
     assert_eq!(operators(&scatter("none"), 11), ["ScatterND"]);
-    refused_since(&scatter("sum"), 15, "opset 16");
-    refused_since(&scatter("max"), 17, "opset 18");
+    for (reduction, since) in [("sum", 16), ("prod", 16), ("max", 18), ("min", 18)] {
+        let last = |opset| operators(&scatter(reduction), opset).pop().unwrap();
+        assert_eq!(
+            (last(11), last(since - 1), last(since)),
+            ("Loop".into(), "Loop".into(), "ScatterND".into())
+        );
+    }
     let bits = "%x = Parameter-1 {element_type: i32, shape: \"4\"}\n%y = BitwiseAnd-13(%x, %x) {auto_broadcast: numpy}\n%r = Result-1(%y)";
     refused_since(bits, 17, "opset 18");
     // No operator set has it.
