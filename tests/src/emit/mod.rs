@@ -1,5 +1,6 @@
 //! The output and the errors of emitters.
 
+mod onnx_opsets;
 mod stablehlo_names;
 
 use snick::{DimPolicy, draw_inputs};

@@ -122,5 +122,3 @@ fn layer(graph: &Graph, id: NodeId, writer: &mut Writer) -> Result<(), OpError> 
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_of_opsets;

@@ -1,19 +1,26 @@
-//! Tests of models for older operator sets.
+//! ONNX models for older opsets.
 
+use snick_emit::onnx::{OnnxFiles, for_opset};
 use snick_ir::{Located, OpError, infer, onnx_opsets, text};
 use snick_onnx::{Graph, Node};
 
-/// The model that is written for these layers, with every node in the table of operators.
+use crate::files;
+
+/// The model that is written for these layers.
 fn written(layers: &str, opset: i64) -> Result<Graph, Box<Located>> {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);
-    let written = super::for_opset(&graph, "g.onnx.data", opset)?;
+    Ok(checked(&for_opset(&graph, "g.onnx.data", opset)?, opset))
+}
+
+/// The model, of the IR version that belongs to the opset, and with every node in the table of operators.
+fn checked(written: &OnnxFiles, opset: i64) -> Graph {
     let model = snick_onnx::decode(written.model.to_bytes().into()).unwrap();
     assert_eq!(model.ir_version, onnx_opsets::ir_version(opset));
     assert_eq!(model.opset_import[0].version, Some(opset));
     let graph = model.graph.unwrap();
     check(&graph, opset);
-    Ok(graph)
+    graph
 }
 
 /// Checks versions, attributes and numbers of inputs.
@@ -272,4 +279,29 @@ fn constants_of_newer_types_are_converted() {
         (operators(&wider, 24), operators(&wider, 25)),
         (vec!["Mul".into()], ["Cast", "Mul"].map(String::from).into())
     );
+}
+
+#[test]
+fn what_is_written_is_in_the_table() {
+    let mut count = 0;
+    for path in files::ops_and_models() {
+        let mut graph = snick::load(&path).unwrap().into_graph();
+        if !infer(&mut graph).is_empty() {
+            continue;
+        }
+        for opset in [11, 13, 15, 17, 18] {
+            match for_opset(&graph, "g.onnx.data", opset) {
+                Ok(written) => {
+                    checked(&written, opset);
+                    count += 1;
+                }
+                Err(error) => assert!(
+                    matches!(error.error, OpError::NeedsRelease { .. }),
+                    "{} in {opset}: {error}",
+                    files::name(&path)
+                ),
+            }
+        }
+    }
+    assert!(count > 200, "{count}");
 }
