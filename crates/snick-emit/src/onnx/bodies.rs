@@ -75,7 +75,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     let parts = map.outputs.iter().filter(|link| link.cut.is_some()).map(|link| body.returned(link.internal));
     for (name, value) in outputs.iter().zip(states.list.iter().map(|state| typed(state, &body)).chain(parts))
     {
-        e.writer.types.insert(name.clone(), body.fact(value).element_type);
+        e.writer.checked.types.insert(name.clone(), body.fact(value).element_type);
     }
     let name = e.node.name().to_string();
     e.push("Loop", name, &inputs, outputs.clone(), vec![graph_attribute("body", graph)]);

@@ -37,12 +37,12 @@ impl<'g> Emitter<'g> {
         let inputs = layer.inputs.iter().map(|&value| writer.names.of(value)).collect();
         let outputs =
             (0..computed(graph, id)).map(|port| writer.names.of(Value { node: id, port })).collect();
-        if writer.target.is_some() {
+        if writer.checked.target.is_some() {
             let values = (0..).map(|port| Value { node: id, port }).take(graph.node(id).outs().len());
             for value in layer.inputs.iter().copied().chain(values) {
                 if let Some(fact) = graph.fact(value).filter(|fact| fact.element_type != ElementType::Dynamic)
                 {
-                    writer.types.insert(writer.names.of(value), fact.element_type);
+                    writer.checked.types.insert(writer.names.of(value), fact.element_type);
                 }
             }
         }
@@ -171,11 +171,11 @@ impl<'g> Emitter<'g> {
         let input = inputs.iter().map(|i| i.as_ref().to_string()).collect();
         let op_type = op.to_string();
         let mut node = onnx::Node { input, output, name, op_type, attribute, ..onnx::Node::default() };
-        if self.writer.target.is_some()
+        if self.writer.checked.target.is_some()
             && let Err(error) = self.fit(&mut node)
         {
             let lack = NodeLack { what: error.to_string(), element_type: None };
-            self.writer.lack.get_or_insert(lack);
+            self.writer.checked.lack.get_or_insert(lack);
         }
         self.writer.node(node);
     }
@@ -285,6 +285,14 @@ impl<'g> Emitter<'g> {
             return self.tensor(&Tensor::from_vec(&dims, known)?);
         }
         self.cast(self.input(i)?, self.element_type(i)?, ElementType::I64)
+    }
+
+    /// Input `i`, which contains indices. They are converted to i64, except i32 indices, which ONNX accepts.
+    pub(super) fn indices(&mut self, i: usize) -> Result<String> {
+        match self.element_type(i)? {
+            ElementType::I32 => self.input(i),
+            _ => self.input_i64(i),
+        }
     }
 
     /// Input `i`, a scalar, as an i64 vector of length 1. A known scalar becomes a constant, because ONNX

@@ -17,7 +17,7 @@ impl Emitter<'_> {
 
     /// Whether the user asked for an operator set before `opset`.
     pub(super) fn is_older(&self, opset: i64) -> bool {
-        self.writer.target.is_some_and(|target| target < opset)
+        self.writer.checked.target.is_some_and(|target| target < opset)
     }
 
     /// The smaller of two integers, element by element.
@@ -97,7 +97,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         let (data, sizes) = (data.clone(), sizes.clone());
-        let element_type = self.writer.types.get(&data).copied().unwrap_or(ElementType::Dynamic);
+        let element_type = self.writer.checked.types.get(&data).copied().unwrap_or(ElementType::Dynamic);
         let fact = Fact::new(element_type, Shape::unranked());
         let count = self.node("ReduceProd", &[&sizes], vec![int("keepdims", 0)]);
         let zero = self.index(0)?;

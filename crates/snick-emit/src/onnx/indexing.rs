@@ -54,7 +54,7 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let along = snick_ir::normalize_axis(axis, e.rank(0)?)?;
     let (data, indices) = match with_zeros_behind(e, op, along)? {
         Some(padded) => padded,
-        None => (e.input(0)?, indices(e, 1)?),
+        None => (e.input(0)?, e.indices(1)?),
     };
     e.last("Gather", &[data, indices], vec![int("axis", axis)])
 }
@@ -86,14 +86,6 @@ fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option
     };
     let indices = Tensor::from_vec(&dims, indices.into_iter().map(within).collect())?;
     Ok(Some((data, e.tensor(&indices)?)))
-}
-
-/// Converts indices to i64, except i32 indices, which ONNX accepts.
-pub(super) fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
-    match e.element_type(i)? {
-        ElementType::I32 => e.input(i),
-        _ => e.input_i64(i),
-    }
 }
 
 fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {

@@ -93,7 +93,7 @@ fn files(
         let written = write(&graph, id, &mut writer);
         written.map_err(|error| writer.refusals.located(&graph, id, error))?;
     }
-    let (opset, is_fixed) = (writer.opset(), writer.target.is_some());
+    let (opset, is_fixed) = (writer.opset(), writer.checked.target.is_some());
     let (mut model, data) = writer.finish(data_name, max_embedded);
     devices::add(&graph, &mut model.message, is_fixed);
     Ok(OnnxFiles { model: model.finish(), data, opset })
@@ -114,7 +114,7 @@ fn layer(graph: &Graph, id: NodeId, writer: &mut Writer) -> Result<(), OpError> 
         Op::Const(constant) => writer.constant(id, constant),
         _ => table::emit(&mut Emitter::new(graph, id, writer)?),
     }?;
-    match &writer.lack {
+    match &writer.checked.lack {
         Some(lack) => Err(OpError::unsupported(&lack.what)),
         None => Ok(()),
     }

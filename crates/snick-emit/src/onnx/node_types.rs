@@ -1,10 +1,10 @@
 //! Compares nodes with the table of operators: versions, types, attributes and numbers of inputs.
 
+use std::collections::HashMap;
+
 use snick_ir::onnx_opsets::{self, OperatorVersion};
 use snick_onnx as onnx;
 use snick_tensor::ElementType;
-
-use super::writer::Writer;
 
 /// What an operator set lacks to have a node.
 pub(super) struct NodeLack {
@@ -23,13 +23,22 @@ pub(super) fn version(operator: &str, opset: i64) -> Option<&'static OperatorVer
     onnx_opsets::version(operator, opset).filter(|version| !version.is_deprecated)
 }
 
-impl Writer {
+/// The nodes that were written, as far as later ones depend on them.
+#[derive(Default)]
+pub(super) struct CheckedNodes {
+    /// The operator set to write for, if the user asked for one.
+    pub(super) target: Option<i64>,
+    /// The types of values.
+    pub(super) types: HashMap<String, ElementType>,
+    /// What the target lacks.
+    pub(super) lack: Option<NodeLack>,
+}
+
+impl CheckedNodes {
     /// If the user asked for an operator set, notes what it lacks to have a node, and the types of its outputs.
     pub(super) fn compare(&mut self, node: &onnx::Node) {
-        if self.target.is_none() || self.lack.is_some() {
-            return;
-        }
-        self.lack = match version(&node.op_type, self.opset()) {
+        let Some(opset) = self.target.filter(|_| self.lack.is_none()) else { return };
+        self.lack = match version(&node.op_type, opset) {
             Some(version) => {
                 for (port, output) in node.output.iter().enumerate() {
                     if let Some(element_type) = self.output_type(node, version, port) {

@@ -79,7 +79,7 @@ fn gap(graph: &Graph, id: NodeId, opset: i64) -> Option<NodeLack> {
         OpError::Unsupported { what } => what,
         other => other.to_string(),
     };
-    Some(writer.lack.unwrap_or(NodeLack { what, element_type: None }))
+    Some(writer.checked.lack.unwrap_or(NodeLack { what, element_type: None }))
 }
 
 /// The wider type in which to compute a layer.

@@ -7,7 +7,6 @@ use snick_shape::Shape;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, graph_attribute, int, text};
-use super::indexing::indices;
 
 /// ONNX's name for the reduction of a scatter.
 fn reduction(reduction: ScatterReduction) -> Result<&'static str> {
@@ -29,7 +28,7 @@ pub(super) fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> R
         return Err(OpError::unsupported("a reduction without the initial values"));
     }
     let axis = e.fixed_one(3, "the axis")?;
-    let inputs = [e.input(0)?, indices(e, 1)?, e.input(2)?];
+    let inputs = [e.input(0)?, e.indices(1)?, e.input(2)?];
     let along = vec![int("axis", axis)];
     if !is_combined(e, reduction) {
         // Updates at the same place along the axis differ in another index.

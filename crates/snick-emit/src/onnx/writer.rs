@@ -11,7 +11,7 @@ use snick_shape::{DimSpec, ShapeSpec, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::names::Names;
-use super::node_types::{NodeLack, has_type};
+use super::node_types::{CheckedNodes, has_type};
 use crate::legalized::Refusals;
 
 /// The operator set that is written if none is asked for.
@@ -28,12 +28,8 @@ const MIN_EXTERNAL: usize = 1 << 10;
 pub(super) struct Writer {
     pub(super) names: Names,
     pub(super) refusals: Refusals,
-    /// The operator set to write for, if the user asked for one.
-    pub(super) target: Option<i64>,
-    /// The types of values, to compare with the target.
-    pub(super) types: HashMap<String, ElementType>,
-    /// What the target lacks.
-    pub(super) lack: Option<NodeLack>,
+    /// The operator set that the user asked for, and what it lacks.
+    pub(super) checked: CheckedNodes,
     graph: onnx::Graph,
     constants: Vec<Initializer>,
 }
@@ -49,13 +45,13 @@ impl Writer {
     pub(super) fn new(name: &str, names: Names, refusals: Refusals, target: Option<i64>) -> Self {
         let name = if name.is_empty() { "model" } else { name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        let (types, constants) = (HashMap::new(), Vec::new());
-        Self { names, refusals, target, types, lack: None, graph, constants }
+        let checked = CheckedNodes { target, ..CheckedNodes::default() };
+        Self { names, refusals, checked, graph, constants: Vec::new() }
     }
 
     /// The operator set of all nodes.
     pub(super) fn opset(&self) -> i64 {
-        self.target.unwrap_or(OPSET)
+        self.checked.target.unwrap_or(OPSET)
     }
 
     /// Type and shape as declared in the file. A dim is a number, the name of a symbol, or empty if unknown.
@@ -193,7 +189,7 @@ impl Writer {
             Some(tensor.clone())
         };
         self.constants.push(Initializer { message, elements });
-        self.types.insert(name, element_type);
+        self.checked.types.insert(name, element_type);
         Ok(())
     }
 
@@ -205,7 +201,7 @@ impl Writer {
 
     /// Adds a node under a unique name.
     pub(super) fn node(&mut self, mut node: onnx::Node) {
-        self.compare(&node);
+        self.checked.compare(&node);
         node.name = self.names.node(&node.name);
         self.graph.node.push(node);
     }
@@ -341,7 +337,7 @@ impl Writer {
     /// Adds an input of a body.
     pub(super) fn formal(&mut self, name: String, fact: &Fact, symbols: &Symbols) -> Result<(), OpError> {
         let ty = self.type_of(fact, symbols, fact.element_type)?;
-        self.types.insert(name.clone(), fact.element_type);
+        self.checked.types.insert(name.clone(), fact.element_type);
         self.graph.input.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
     }

@@ -473,8 +473,9 @@ class Model(ReadOnly):
     ) -> None:
         """Writes the model in the format of the extension: ``.xml`` (with ``.bin``), ``.onnx``, ``.snick``, ``.mlir``,
         ``.json`` (DirectML), ``.dot`` or ``.svg``. ``slice_as="StridedSlice"`` supports IR readers older than opset8.
-        ``target="openvino=2023.0"`` rewrites what this release of OpenVINO lacks. Raises ``Error`` if the format or
-        the release cannot express the model, and ``ValueError`` for an unknown target."""
+        ``target="openvino=2023.0"`` or ``target="onnx=13"`` rewrites what this release of OpenVINO or opset of ONNX
+        lacks. Raises ``Error`` if the format or the target cannot express the model, and ``ValueError`` for an unknown
+        target."""
         if slice_as not in (None, "Slice", "StridedSlice"):
             raise ValueError(f"slice_as is {slice_as!r}, expected 'Slice' or 'StridedSlice'")
         self._model.save(os.fspath(path), slice_as == "StridedSlice", target)
