@@ -304,6 +304,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_target_is_a_release_or_a_known_opset() {
+        let parse = |text: &str| text.parse::<SaveTarget>().ok();
+        assert_eq!(parse("onnx=13"), Some(SaveTarget::Onnx(13)));
+        assert_eq!(parse("openvino=2023.0"), Some(SaveTarget::OpenVino(Release::new(2023, 0))));
+        for text in ["onnx=10", "onnx=99", "onnx=013", "onnx=", "onnx", "torch=2"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(SaveTarget::Onnx(13).to_string(), "onnx=13");
+        let save =
+            |path: &str| to_files(&relu(), Path::new(path), SaveOptions::new().target(SaveTarget::Onnx(13)));
+        assert!(matches!(save("model.xml"), Err(Error::OtherFormat { format: Format::Onnx, .. })));
+        assert_eq!(save("model.onnx").is_ok(), cfg!(feature = "onnx"));
+    }
+
     /// A new format only needs a function like this one, and an entry in [`WRITERS`].
     #[test]
     fn a_writer_is_a_function_of_the_graph() {

@@ -111,6 +111,12 @@ fn parts_of_a_split_need_no_number_in_older_sets() {
     let split = of_image("%a = Const-1 i64[] <0>\n%y = Split-1(%x, %a) {num_splits: 2}\n%s = Result-1(%y:1)");
     let of = |opset| written(&split, opset).unwrap().node.remove(0).attribute.len();
     assert_eq!((of(11), of(17), of(18)), (1, 1, 2));
+    let computed = of_image(
+        "%a = Const-1 i64[] <1>\n%l = Parameter-1 {element_type: i64, shape: \"2\"}\n\
+         %y = VariadicSplit-1(%x, %a, %l)\n%s = Result-1(%y:1)",
+    );
+    let last = |opset| operators(&computed, opset).pop().unwrap();
+    assert_eq!((last(11), last(12), last(13)), ("Slice".into(), "Slice".into(), "Split".into()));
 }
 
 #[test]

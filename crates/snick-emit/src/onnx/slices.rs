@@ -132,10 +132,29 @@ fn variadic_split(e: &mut Emitter) -> Result {
     let lengths = match sizes(e, axis)? {
         Some(sizes) => e.vector(&sizes)?,
         None if e.known(2).is_some_and(|lengths| !lengths.contains(&-1)) => e.input_i64(2)?,
-        None => rest_filled(e, axis)?,
+        None => {
+            let lengths = rest_filled(e, axis)?;
+            if e.is_older(13) {
+                return computed_parts(e, &lengths, axis);
+            }
+            lengths
+        }
     };
     let data = e.input(0)?;
     e.last("Split", &[data, lengths], vec![int("axis", axis)])
+}
+
+/// Slices the parts, because older operators need constant lengths.
+fn computed_parts(e: &mut Emitter, lengths: &str, axis: i64) -> Result {
+    let (data, zero, axes) = (e.input(0)?, e.index(0)?, e.vector(&[axis])?);
+    let ends = e.node("CumSum", &[lengths, &zero], vec![]);
+    let starts = e.node("Sub", &[&ends, lengths], vec![]);
+    for port in 0..e.outputs().len() {
+        let at = port as i64;
+        let (start, end) = (e.cut(&starts, 0, at, at + 1)?, e.cut(&ends, 0, at, at + 1)?);
+        e.last_port(port, "Slice", &[&data, &start, &end, &axes], vec![])?;
+    }
+    Ok(())
 }
 
 /// Replaces a length of -1 with the size of the axis minus the sum of the other lengths.
