@@ -3,6 +3,8 @@
 use snick_emit::onnx::{OnnxFiles, for_opset};
 use snick_ir::{Located, OpError, infer, onnx_opsets, text};
 use snick_onnx::{Graph, Node};
+use snick_run::{Options, Session};
+use snick_tensor::{ElementType, Storage, Tensor};
 
 use crate::files;
 
@@ -244,7 +246,7 @@ fn refusals_name_the_oldest_set_that_has_a_layer() {
             ("Loop".into(), "Loop".into(), "ScatterND".into())
         );
     }
-    let bits = "%x = Parameter-1 {element_type: i32, shape: \"4\"}\n%y = BitwiseAnd-13(%x, %x) {auto_broadcast: numpy}\n%r = Result-1(%y)";
+    let bits = "%x = Parameter-1 {element_type: u64, shape: \"4\"}\n%y = BitwiseAnd-13(%x, %x) {auto_broadcast: numpy}\n%r = Result-1(%y)";
     refused_since(bits, 17, "opset 18");
     // No operator set has it.
     let variable = "%x = Parameter-1 {element_type: f32, shape: \"4\"}\n%v = ReadValue-6(%x) {variable_id: \"v\", variable_type: f32, \
@@ -285,6 +287,113 @@ fn constants_of_newer_types_are_converted() {
         (operators(&wider, 24), operators(&wider, 25)),
         (vec!["Mul".into()], ["Cast", "Mul"].map(String::from).into())
     );
+}
+
+/// What the layers compute before and after they are written for the oldest opset.
+fn before_and_after(layers: &str, data: &[Tensor]) -> [Vec<f64>; 2] {
+    let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+    assert_eq!(infer(&mut graph), []);
+    let written = for_opset(&graph, "g.onnx.data", 11).unwrap();
+    let again = snick_read::onnx::read(&Storage::heap(written.model.to_bytes()), None, "g.onnx").unwrap();
+    let mut again = again.graph;
+    assert_eq!(infer(&mut again), []);
+    [&graph, &again].map(|graph| {
+        let session = Session::new(graph).unwrap();
+        let outputs = session.run(data, Options::default()).complete().unwrap();
+        outputs.iter().flat_map(|output| output.to_f64_vec().unwrap()).collect()
+    })
+}
+
+#[test]
+fn bits_of_integers_stay_the_same() {
+    let numbers = [
+        0,
+        1,
+        -1,
+        2,
+        77,
+        -128,
+        127,
+        12345,
+        -54321,
+        i64::from(i32::MAX),
+        i64::MIN,
+        i64::MAX,
+        1 << 32,
+        -(1 << 31),
+    ];
+    for element_type in [
+        ElementType::I8,
+        ElementType::U8,
+        ElementType::I16,
+        ElementType::U32,
+        ElementType::I32,
+        ElementType::I64,
+    ] {
+        let fits = |number: &&i64| {
+            element_type.integer_range().is_some_and(|(least, most)| (least..=most).contains(*number))
+        };
+        let numbers: Vec<i64> = numbers.iter().filter(fits).copied().collect();
+        let count = numbers.len();
+        let column = Tensor::from_vec(&[count, 1], numbers.clone()).unwrap().cast(element_type).unwrap();
+        let row = Tensor::from_vec(&[count], numbers).unwrap().cast(element_type).unwrap();
+        for op in ["And", "Or", "Xor"] {
+            // Doubles would hide the low bits.
+            let layers = format!(
+                "%x = Parameter-1 {{element_type: {element_type}, shape: \"?,1\"}}\n\
+                 %y = Parameter-1 {{element_type: {element_type}, shape: \"?\"}}\n\
+                 %b = Bitwise{op}-13(%x, %y) {{auto_broadcast: numpy}}\n%w = Convert-1(%b) {{destination_type: i64}}\n\
+                 %k = Const-1 i64[] <65536>\n%h = FloorMod-1(%w, %k) {{auto_broadcast: numpy}}\n%r = Result-1(%b)\n%s = Result-1(%h)"
+            );
+            let [before, after] = before_and_after(&layers, &[column.clone(), row.clone()]);
+            assert_eq!(before, after, "{op} of {element_type}");
+        }
+    }
+}
+
+#[test]
+fn outputs_of_rewritten_layers_stay_the_same() {
+    let data = |dims: &[usize]| {
+        let count = dims.iter().product();
+        Tensor::from_vec(dims, (0..count).map(|i| ((i * 7 + 3) % 11) as f32 - 4.5).collect()).unwrap()
+    };
+    let ints = |dims: &[usize], values: &[i64]| Tensor::from_vec(dims, values.to_vec()).unwrap();
+    let x = "%x = Parameter-1 {element_type: f32, shape: \"4,3\"}\n";
+    let mut cases: Vec<(String, Vec<Tensor>)> = Vec::new();
+    for reduction in ["sum", "prod", "max", "min"] {
+        let indices = "%i = Parameter-1 {element_type: i64, shape: \"2,3,1\"}\n%u = Parameter-1 {element_type: f32, shape: \"2,3,3\"}\n";
+        let scatter = format!(
+            "{x}{indices}%y = ScatterNDUpdate-15(%x, %i, %u) {{reduction: {reduction}}}\n%r = Result-1(%y)"
+        );
+        cases.push((scatter, vec![data(&[4, 3]), ints(&[2, 3, 1], &[1, -1, 1, 0, 1, 3]), data(&[2, 3, 3])]));
+        let indices = "%i = Parameter-1 {element_type: i64, shape: \"3,2\"}\n%u = Parameter-1 {element_type: f32, shape: \"3,2\"}\n";
+        let scatter = format!(
+            "{x}{indices}%a = Const-1 i64[] <1>\n%y = ScatterElementsUpdate-12(%x, %i, %u, %a) \
+             {{reduction: {reduction}, use_init_val: true}}\n%r = Result-1(%y)"
+        );
+        cases.push((scatter, vec![data(&[4, 3]), ints(&[3, 2], &[1, 1, -1, 2, 0, 0]), data(&[3, 2])]));
+    }
+    let split = "%x = Parameter-1 {element_type: f32, shape: \"?,3\"}\n%l = Parameter-1 {element_type: i64, shape: \"3\"}\n\
+                 %a = Const-1 i64[] <0>\n%y = VariadicSplit-1(%x, %a, %l)\n\
+                 %r = Result-1(%y)\n%s = Result-1(%y:1)\n%t = Result-1(%y:2)";
+    cases.push((split.into(), vec![data(&[4, 3]), ints(&[3], &[1, -1, 1])]));
+    let merged = "%x = Parameter-1 {element_type: f32, shape: \"N,M\"}\n%s = ShapeOf-3(%x) {output_type: i64}\n\
+                  %zero = Const-1 i64[1] <0>\n%k = Const-1 i64[1] <1>\n%p = ReduceProd-1(%s, %zero) {keep_dims: true}\n\
+                  %t = Concat-1(%k, %p) {axis: 0}\n%y = Reshape-1(%x, %t) {special_zero: false}\n\
+                  %z = ShapeOf-3(%y) {output_type: i64}\n%r = Result-1(%y)\n%q = Result-1(%z)";
+    cases.push((merged.into(), vec![data(&[4, 3])]));
+    cases.push((merged.into(), vec![data(&[0, 3])]));
+    for layer in
+        ["SoftMax-8(%x) {axis: 0}", "LogSoftmax-5(%x) {axis: 0}", "Gelu-7(%x) {approximation_mode: TANH}"]
+    {
+        cases.push((format!("{x}%y = {layer}\n%r = Result-1(%y)"), vec![data(&[4, 3])]));
+    }
+    for (layers, data) in cases {
+        let [before, after] = before_and_after(&layers, &data);
+        assert_eq!(before.len(), after.len(), "{layers}");
+        let is_near = |(x, y): (&f64, &f64)| (x - y).abs() < 1e-5;
+        assert!(before.iter().zip(&after).all(is_near), "{layers}\n{before:?}\n{after:?}");
+    }
 }
 
 #[test]

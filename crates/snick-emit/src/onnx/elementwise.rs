@@ -9,6 +9,7 @@ use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, BitwiseOp, CompareOp, LogicalOp, UnaryOp};
 
+use super::bitwise::{bitwise, shift};
 use super::emitter::{Emitter, Result, float, int, text};
 use super::row::{OpRow, identity_on_integers, renamed};
 use super::types::{CLAMPED, FLOATS_TO_32_BITS, IN_SIGNED, MOVED, NEGATED, SELECTED, SHORT_IN_I32};
@@ -139,20 +140,6 @@ fn select(e: &mut Emitter) -> Result {
     let then = e.node("And", &[condition, then], vec![]);
     let otherwise = e.node("And", &[opposite, otherwise], vec![]);
     e.last("Or", &[then, otherwise], vec![])
-}
-
-/// ONNX has separate operators for booleans and for integers.
-fn bitwise(e: &mut Emitter, op: &str, of_booleans: &str) -> Result {
-    let boolean = e.element_type(0)? == ElementType::Boolean;
-    e.last(if boolean { of_booleans } else { op }, &e.inputs(), vec![])
-}
-
-fn shift(e: &mut Emitter, direction: &str) -> Result {
-    let element_type = e.element_type(0)?;
-    if element_type.is_signed() {
-        return Err(OpError::unsupported(format!("shifts of {element_type}")));
-    }
-    e.last("BitShift", &e.inputs(), vec![text("direction", direction)])
 }
 
 fn clamp(e: &mut Emitter, op: &Clamp) -> Result {

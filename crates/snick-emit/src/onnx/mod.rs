@@ -7,6 +7,7 @@
 //! `table.rs` combines the families.
 
 mod axes;
+mod bitwise;
 mod bodies;
 mod detection;
 mod devices;
