@@ -11,7 +11,8 @@ use crate::decompression;
 #[derive(Default)]
 pub(crate) struct Refusals {
     format: &'static str,
-    declined: Vec<MissedRewrite>,
+    /// The layers that were not decomposed, with the reasons.
+    pub(crate) declined: Vec<MissedRewrite>,
     /// Whether there are variables, and `--stateless` can turn all of them into inputs and outputs. It cannot
     /// if a body contains a variable.
     can_be_stateless: bool,

@@ -17,7 +17,7 @@ pub(crate) struct OlderTarget<'g> {
     /// The release or opset.
     pub(crate) target: String,
     /// The layers that could not be rewritten.
-    pub(crate) missed: Vec<MissedRewrite>,
+    pub(crate) missed: &'g [MissedRewrite],
     /// What the target lacks to read a layer.
     pub(crate) lacks: &'g dyn Fn(&Graph, NodeId) -> Option<Lack>,
 }
@@ -50,6 +50,7 @@ impl OlderTarget<'_> {
         // The layer itself may be unknown to all targets, unlike the layers that replace it.
         let own = (self.lacks)(graph, id).filter(|own| own.since.is_some() || lack.since.is_none());
         let Lack { what, since } = own.unwrap_or(lack);
+        let reason = reason.filter(|reason| *reason != what);
         let error = OpError::NeedsRelease { what, target: self.target.clone(), since, reason };
         graph.located(id, error).into()
     }

@@ -339,6 +339,22 @@ def test_what_a_format_cannot_say_names_the_layer(graph, tmp_path):
     assert raised.value.code == "S051" and raised.value.layer in ("x", "y") and list(tmp_path.iterdir()) == []
 
 
+def test_the_target_is_a_release_or_an_opset(graph, tmp_path):
+    model = graph(
+        '  %x = Parameter-1 {element_type: f32, shape: "2,3"}\n'
+        '  %y = Einsum-7(%x, %x) {equation: "ij,kj->ik"}\n  %z = Result-1(%y)'
+    )
+    with pytest.raises(snick.Error) as raised:
+        model.save(tmp_path / "model.onnx", target="onnx=11")
+    assert raised.value.code == "S051" and raised.value.layer == "y" and "opset 12" in str(raised.value)
+    for target in ("onnx=10", "openvino", "onnx=new"):
+        with pytest.raises(ValueError):
+            model.save(tmp_path / "model.onnx", target=target)
+    assert list(tmp_path.iterdir()) == []
+    model.save(tmp_path / "model.onnx", target="onnx=12")
+    assert snick.load(tmp_path / "model.onnx").outputs[0].shape == (2, 2)
+
+
 def test_limits(add):
     text = add.text().encode()
     with pytest.raises(snick.LimitError) as raised:

@@ -179,6 +179,12 @@ fn operators_that_older_sets_lack_are_decomposed() {
         ("%y = Gelu-7(%x) {approximation_mode: ERF}", 20, "Gelu"),
         ("%y = Gelu-7(%x) {approximation_mode: TANH}", 20, "Gelu"),
         ("%y = HSwish-4(%x)", 14, "HardSwish"),
+        (
+            "%g = Parameter-1 {element_type: f32, shape: \"N,3,3,2\"}\n\
+             %y = GridSample-9(%x, %g) {align_corners: true, mode: bilinear, padding_mode: zeros}",
+            16,
+            "GridSample",
+        ),
         ("%y = Mish-4(%x)", 18, "Mish"),
         ("%y = GreaterEqual-1(%x, %x) {auto_broadcast: numpy}", 12, "GreaterOrEqual"),
         (

@@ -50,7 +50,7 @@ pub(super) fn legalize(original: &Graph, opset: i64) -> Result<(Graph, Refusals)
         let since = newer.find(|&newer| gap(graph, id, newer).is_none());
         Some(Lack { what, since: since.map(|since| format!("opset {since}")) })
     };
-    OlderTarget { original, target: name, missed: Vec::new(), lacks: &lacks }.check(&graph)?;
+    OlderTarget { original, target: name, missed: &refusals.declined, lacks: &lacks }.check(&graph)?;
     Ok((graph, refusals))
 }
 

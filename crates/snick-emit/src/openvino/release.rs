@@ -41,7 +41,7 @@ pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) ->
         Some(Lack { what: need.cause.to_string(), since })
     };
     let target = format!("OpenVINO {release}");
-    OlderTarget { original, target, missed, lacks: &lacks }.check(graph)?;
+    OlderTarget { original, target, missed: &missed, lacks: &lacks }.check(graph)?;
     if !is_known(feature_support(IrFeature::EqualNames)) {
         rename_equal(graph);
     }

@@ -17,6 +17,7 @@ mod ellipsis;
 mod embedding;
 mod fake_convert;
 mod float_functions;
+mod grid_sample;
 mod helpers;
 mod identity;
 mod interpolate;
@@ -75,6 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
     embedding::RULE,
     fake_convert::RULE,
     float_functions::RULE,
+    grid_sample::RULE,
     identity::RULE,
     interpolate::RULE,
     normalization::BATCH_NORM,

@@ -1,6 +1,7 @@
 //! Tests that decompositions of image preprocessing have the same results as the layers.
 
-use super::tests::decomposes;
+use super::tests::{decomposes, graph};
+use crate::testing::silent;
 
 const PLAIN: &str = "shape_calculation_mode: sizes, coordinate_transformation_mode: half_pixel, nearest_mode: simple, antialias: false, pads_begin: [0], pads_end: [0], cube_coeff: -0.75";
 
@@ -98,4 +99,23 @@ fn yuv_images_in_one_plane_or_several() {
         let planes = &[(element_type, "1..2,4,6,1"), plane, plane];
         decomposes("decompose-yuv-to-rgb", planes, "%out = I420toBGR-8(%x, %y, %z)");
     }
+}
+
+#[test]
+fn grids_are_sampled_as_sums_of_pixels() {
+    for mode in ["nearest", "bilinear", "bicubic"] {
+        for padding in ["zeros", "border", "reflection"] {
+            for align_corners in [false, true] {
+                let layer = format!(
+                    "%out = GridSample-9(%x, %y) {{align_corners: {align_corners}, mode: {mode}, padding_mode: {padding}}}"
+                );
+                for (data, grid) in [("1..2,2,3,4", "1..2,2,1..3,2"), ("1,?,1,2", "1,3,2,2")] {
+                    decomposes("decompose-grid-sample", &[("f32", data), ("f32", grid)], &layer);
+                }
+            }
+        }
+    }
+    let halves = "%out = GridSample-9(%x, %y) {align_corners: true, mode: bilinear, padding_mode: zeros}";
+    decomposes("decompose-grid-sample", &[("f16", "1,2,3,4"), ("f16", "1,2,2,2")], halves);
+    silent("decompose-grid-sample", &graph(&[("f32", "1,2,?,4"), ("f32", "1,2,2,2")], halves));
 }
