@@ -253,6 +253,10 @@ mod tests {
             since("Shape", 13).is_output_type(0, ElementType::I64)
                 && !since("Shape", 13).is_output_type(0, ElementType::I32)
         );
+        assert_eq!(since("Shape", 13).only_output_type(0), Some(ElementType::I64));
+        assert_eq!(since("Abs", 13).only_output_type(0), None);
+        assert_eq!((since("Split", 11).max_inputs(), since("Split", 13).max_inputs()), (Some(1), Some(2)));
+        assert_eq!(since("Concat", 13).max_inputs(), None);
         assert!(since("Upsample", 11).is_deprecated);
         assert_eq!(version("Gelu", 19), None);
         assert!(versions("Nothing").is_empty());
