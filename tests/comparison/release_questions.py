@@ -117,6 +117,109 @@ def variable(initial):
     return net
 
 
+def connected(net, op, opset, attributes, inputs, output):
+    """Adds a layer with one output. An input is (port, source)."""
+    added = net.layer(op, opset, attributes, [port for port, _ in inputs], [output])
+    for number, (_, source) in enumerate(inputs):
+        net.connect(*source, added, number)
+    return added, len(inputs)
+
+
+def decompression():
+    """Weights whose difference from constants shows whether half floats are rounded."""
+    net, port, half = Net(), ("f32", [4]), ("f16", [4])
+    weights = connected(net, "Convert", "opset1", {"destination_type": "f16"}, [
+        (("u8", [4]), net.constant("u8", [4], 0, 4))], half)
+    scale = ("f16", [1]), net.constant("f16", [1], 4, 2)
+    product = connected(net, "Multiply", "opset1", {"auto_broadcast": "numpy"}, [(half, weights), scale], half)
+    wide = connected(net, "Convert", "opset1", {"destination_type": "f32"}, [(half, product)], port)
+    close = port, net.constant("f32", [4], 8, 16)
+    less = connected(net, "Subtract", "opset1", {"auto_broadcast": "numpy"}, [(port, wide), close], port)
+    total = connected(net, "Add", "opset1", {"auto_broadcast": "numpy"}, [(port, less), (port, net.parameter(*port))],
+                      port)
+    net.result(*total, *port)
+    return question(net, struct.pack("<4Be2x4f", 201, 203, 199, 177, 1.3, 261, 263, 258, 230), [array(*port)])
+
+
+def dynamic_variable():
+    """A variable of unknown size, whose initial value is empty, and that grows. The initial value is also an output,
+    because some newer releases cannot compute a shape only for the initial value."""
+    net = Net()
+    ports = {"whole": ("f32", [-1, -1, 3]), "empty": ("f32", [-1, 0, 3]), "sizes": ("i64", [3])}
+    axis = net.constant("i64", [], 0, 8)
+    source = net.parameter("f32", [-1, 2, 3], "?,2,3")
+    sizes = connected(net, "ShapeOf", "opset3", {"output_type": "i64"}, [(("f32", [-1, 2, 3]), source)], ports["sizes"])
+    batch = connected(net, "Gather", "opset8", {"batch_dims": "0"}, [
+        (ports["sizes"], sizes), (("i64", [1]), net.constant("i64", [1], 0, 8)), (("i64", []), axis)], ("i64", [1]))
+    sizes = connected(net, "Concat", "opset1", {"axis": "0"}, [
+        (("i64", [1]), batch), (("i64", [2]), net.constant("i64", [2], 0, 16))], ("i64", [3]))
+    empty = connected(net, "Broadcast", "opset3", {"mode": "numpy"}, [
+        (("f32", []), net.constant("f32", [], 0, 4)), (("i64", [3]), sizes)], ports["empty"])
+    attributes = {"variable_id": "v", "variable_type": "f32", "variable_shape": "?,?,3"}
+    read = connected(net, "ReadValue", "opset6", attributes, [(ports["empty"], empty)], ports["whole"])
+    grown = connected(net, "Concat", "opset1", {"axis": "1"}, [
+        (ports["whole"], read), (("f32", [-1, 2, 3]), source)], ports["whole"])
+    net.assign(*grown, {"variable_id": "v"}, "opset6", "f32")
+    net.result(*grown, *ports["whole"])
+    net.result(*empty, *ports["empty"])
+    return question(net, struct.pack("<2q", 0, 3), [array("f32", [1, 2, 3])])
+
+
+def empty_at_run_time():
+    """Empties an axis of a value of unknown size with indices that do not exist, as `convert --for` does."""
+    net, unknown = Net(), ("f32", [-1, -1])
+    zeros = [net.constant("i64", [2], 0, 16) for _ in range(2)]
+    ones, zero = net.constant("i64", [2], 16, 16), net.constant("i64", [], 0, 8)
+    source = net.parameter(*unknown, "?,?")
+    whole, pair, none = (unknown, source), ("i64", [2]), ("i64", [-1])
+    empty = connected(net, "Slice", "opset8", {}, [whole, (pair, zeros[0]), (pair, zeros[1]), (pair, ones)],
+                      ("f32", [0, 0]))
+    less = connected(net, "Less", "opset1", {"auto_broadcast": "numpy"}, [whole, whole], ("boolean", [-1, -1]))
+    places = connected(net, "NonZero", "opset3", {"output_type": "i64"}, [(("boolean", [-1, -1]), less)],
+                       ("i64", [2, -1]))
+    gather, at = {"batch_dims": "0"}, (("i64", []), zero)
+    row = connected(net, "Gather", "opset8", gather, [(("i64", [2, -1]), places), at, at], none)
+    rows = connected(net, "Gather", "opset8", gather, [(("f32", [0, 0]), empty), (none, row), at], ("f32", [-1, 0]))
+    one = (("i64", []), net.constant("i64", [], 16, 8))
+    both = connected(net, "Gather", "opset8", gather, [(("f32", [-1, 0]), rows), (none, row), one], unknown)
+    net.result(*both, *unknown)
+    return question(net, struct.pack("<4q", 0, 0, 1, 1), [array("f32", [3, 4])])
+
+
+def dynamic_slice(masks, step, output):
+    """A question about a StridedSlice of a value of unknown size."""
+    net, bounds = Net(), struct.pack("<6q", 0, 1, 0, 2, 1, step)
+    ports = [("f32", [-1, -1]), *[("i64", [2])] * 3]
+    sources = [net.parameter(*ports[0], "?,?"), *(net.constant("i64", [2], 16 * at, 16) for at in range(3))]
+    sliced = connected(net, "StridedSlice", "opset1", masks, list(zip(ports, sources)), output)
+    net.result(*sliced, *output)
+    return question(net, bounds, [array("f32", [3, 4])])
+
+
+def new_axes():
+    """A question about a bound behind a new axis."""
+    masks = {"begin_mask": "0,0", "end_mask": "0,0", "new_axis_mask": "1,0"}
+    return dynamic_slice(masks, 1, ("f32", [1, -1, -1]))
+
+
+def backward_masks():
+    """A question about masked bounds of a negative step."""
+    return dynamic_slice({"begin_mask": "1,1", "end_mask": "1,1"}, -1, ("f32", [-1, -1]))
+
+
+def fake_convert():
+    """A question about magnitudes above the largest one and below the smallest normal one."""
+    net, numbers = Net(), [0.003, -0.003, 1e5, -1e5, 1.0]
+    ports = [("f32", [len(numbers)]), ("f32", [1])]
+    sources = [net.parameter(*ports[0]), net.constant("f32", [1], 0, 4)]
+    for kind in "f8e4m3", "f8e5m2":
+        converted = net.layer("FakeConvert", "opset13", {"destination_type": kind}, ports, ports[:1])
+        for port, source in enumerate(sources):
+            net.connect(*source, converted, port)
+        net.result(converted, len(ports), *ports[0])
+    return question(net, struct.pack("<f", 1), [["<f4", [len(numbers)], numbers]])
+
+
 def attention(mask, kind="f32"):
     """A question about the shape and element type of a mask."""
     net, shapes = Net(), [[1, 2, 4, 8], [1, 2, 5, 8], [1, 2, 5, 8], mask]
@@ -165,6 +268,7 @@ def of_features():
     yield "layers of equal names", question(chain(names=("relu", "relu")), inputs=VALUES)
     yield "variables", question(variable("zero"), bytes(4 * SIZE), [])
     yield "initial values of variables", question(variable("input"), inputs=VALUES)
+    yield "variables of dynamic shape", dynamic_variable()
     yield "variables without initial value", question(variable("none"), inputs=[])
     yield "rt_info of layers", with_information('<attribute name="other" version="0" value="a"/>')
     yield "rt_info without version", with_information('<attribute name="other" value="a"/>')
@@ -173,7 +277,12 @@ def of_features():
     yield "files below 512 bytes", {**short, "xml": short["xml"].replace(PADDING, "").replace("\n", "")}
     net = Net()
     net.result(*net.parameter("f32", [0]), "f32", [0])
-    yield "inputs and outputs of size 0", question(net)
+    yield "inputs and outputs of size 0", question(net, inputs=[["<f4", [0], []]])
+    yield "outputs of size 0 at run time", empty_at_run_time()
+    yield "decompression in half floats without rounding", decompression()
     yield "StridedSlice with more bounds than axes", strided_slice()
+    yield "StridedSlice with new axes before bounds of dynamic data", new_axes()
+    yield "StridedSlice with masked bounds of negative steps of dynamic data", backward_masks()
+    yield "FakeConvert of very small and very large magnitudes", fake_convert()
     yield "broadcast masks of ScaledDotProductAttention", attention([1, 1, 1, 5])
     yield "boolean masks of ScaledDotProductAttention", attention([1, 1, 4, 5], "boolean")

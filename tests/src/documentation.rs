@@ -13,7 +13,8 @@ use crate::files::{self, root};
 /// Only one test at a time rewrites pages.
 static WRITING: Mutex<()> = Mutex::new(());
 
-fn is_update() -> bool {
+/// Whether files that are out of date are rewritten.
+pub fn is_update() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
 }
 

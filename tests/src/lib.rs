@@ -16,6 +16,7 @@ mod files;
 mod golden;
 mod inference;
 mod known_differences;
+mod older_forms;
 mod op_laws;
 mod public_names;
 mod releases;

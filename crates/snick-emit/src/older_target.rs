@@ -41,7 +41,7 @@ impl OlderTarget<'_> {
 
     /// The error of a layer. It names the layer of the original graph from which the layer was derived, and what
     /// this layer needs.
-    fn refusal(&self, graph: &Graph, id: NodeId, lack: Lack) -> Box<Located> {
+    pub(crate) fn refusal(&self, graph: &Graph, id: NodeId, lack: Lack) -> Box<Located> {
         let node = graph.node(id);
         let declined =
             |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();

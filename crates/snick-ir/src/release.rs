@@ -29,7 +29,7 @@ use self::table::TABLE;
 use crate::{Dialect, Version, ops};
 
 pub use self::earlier::earlier_definition;
-pub use self::need::{Need, NeedCause, needs};
+pub use self::need::{Need, NeedCause, empty_need, has_empty_fact, needs};
 
 /// A release of OpenVINO.
 ///
@@ -121,6 +121,24 @@ pub fn op_support(op_type: &str, version: &Version) -> Option<OpSupport> {
     Some(OpSupport { reads: defined.reads.max(set), runs: defined.runs.map(|runs| runs.max(set)) })
 }
 
+/// What layers of this version of an operation become, in the simplest case, for the release before the one that
+/// reads it: the operations with their versions. `None` if no layer can be rewritten, or all releases read it.
+///
+/// `release/older_forms.txt` is made by a test, which rewrites the layers of all cases.
+///
+/// ```
+/// use snick::older_form;
+///
+/// assert_eq!(older_form("Squeeze", 15).map(Iterator::collect), Some(vec!["Squeeze-opset1"]));
+/// assert!(older_form("Squeeze", 1).is_none());
+/// ```
+pub fn older_form(op_type: &str, opset: u8) -> Option<impl Iterator<Item = &'static str> + use<>> {
+    let prefix = format!("{op_type} opset{opset} ");
+    let mut lines = include_str!("release/older_forms.txt").lines();
+    let form = lines.find_map(|line| line.strip_prefix(prefix.as_str()))?;
+    Some(form.split(' ').filter(|op| !op.is_empty()))
+}
+
 /// The uses of an element type.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TypeUse {
@@ -200,9 +218,21 @@ features! {
     Short "files below 512 bytes",
     /// Inputs and outputs of the model without elements. Other values may be empty in all releases.
     Empty "inputs and outputs of size 0",
+    /// Outputs without elements whose size of 0 is not known before a run.
+    EmptyAtRunTime "outputs of size 0 at run time",
+    /// Weights that are decompressed in half floats and then converted to f32. Older releases round each step.
+    HalfDecompression "decompression in half floats without rounding",
     /// A StridedSlice whose begin has more elements than the input and the new axes have axes: its ellipsis
     /// stands for no axis.
     EmptyEllipsis "StridedSlice with more bounds than axes",
+    /// A StridedSlice of data of dynamic shape with a bound behind a new axis. Older releases take the bounds for
+    /// those of other axes.
+    NewAxes "StridedSlice with new axes before bounds of dynamic data",
+    /// A StridedSlice of data of dynamic shape that goes backward from the end or to the start of an axis by a mask.
+    /// Older releases return nothing.
+    BackwardMask "StridedSlice with masked bounds of negative steps of dynamic data",
+    /// FakeConvert. Older releases turn large magnitudes into infinity or NaN, or round small ones down.
+    FakeConvertRange "FakeConvert of very small and very large magnitudes",
     /// A mask with a row or column that stands for all rows or columns of the scores.
     BroadcastMask "broadcast masks of ScaledDotProductAttention",
     /// A boolean mask. Older releases read it, but compute something else.

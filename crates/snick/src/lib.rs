@@ -151,7 +151,7 @@ pub use snick_ir::{
     OpName, OpSupport, OpTraits, Operand, Output, Part, PortIds, Progress, Ratio, RawNode, Registry, Release,
     Resampling, ResizeKernel, ResizeRules, ResizeTarget, Severity, ShapeRule, Since, Stopped,
     StridedSliceMasks, TypeUse, Value, ValuePart, Version, Watch, WeightsFile, feature_support, infer, needs,
-    onnx_opsets, op_support, ops, rewrite, text, type_support,
+    older_form, onnx_opsets, op_support, ops, rewrite, text, type_support,
 };
 pub use snick_pass::states::State;
 #[cfg(feature = "analyze")]

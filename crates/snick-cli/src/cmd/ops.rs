@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde::Serialize;
 use snick_ir::ops::{Entry, reference};
-use snick_ir::{Arity, AttrSpec, Dialect, OpName, OpSupport, OpTraits, Version, op_support};
+use snick_ir::{Arity, AttrSpec, Dialect, OpName, OpSupport, OpTraits, Version, older_form, op_support};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::help;
@@ -89,6 +89,12 @@ fn releases_as_text(entry: &Entry) -> String {
     each.join("; ")
 }
 
+/// What layers of a version become for releases that do not read it, such as `Pad-opset1`.
+fn older_operations(op_type: &str, version: &Version) -> Option<Vec<&'static str>> {
+    let Version::Opset(opset) = version else { return None };
+    older_form(op_type, *opset).map(Iterator::collect)
+}
+
 fn properties(traits: OpTraits) -> Vec<String> {
     traits.iter_names().map(|(name, _)| name.to_ascii_lowercase().replace('_', "-")).collect()
 }
@@ -138,9 +144,15 @@ fn as_text(entry: &Entry) -> String {
     let _ = writeln!(text, "\n  inputs      {}", inputs(entry.arity));
     let _ = writeln!(text, "  category    {}", entry.name.category.name());
     let _ = writeln!(text, "  properties  {}", properties(entry.traits).join(", "));
-    let releases = releases_as_text(entry);
-    if !releases.is_empty() {
-        let _ = writeln!(text, "  OpenVINO    {releases}");
+    let support = releases_as_text(entry);
+    if !support.is_empty() {
+        let _ = writeln!(text, "  OpenVINO    {support}");
+    }
+    for (version, support) in releases(entry) {
+        if let Some(operations) = older_operations(entry.name.name, &version) {
+            let operations = if operations.is_empty() { "nothing".into() } else { operations.join(", ") };
+            let _ = writeln!(text, "  before {}  {version} becomes {operations}", support.reads);
+        }
     }
     let attrs = entry.attrs();
     if !attrs.is_empty() {
@@ -225,6 +237,9 @@ struct Support {
     /// The first release whose CPU plug-in runs it, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<String>,
+    /// What layers of it become for older releases, if `convert --for` can rewrite them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Vec<&'static str>>,
 }
 
 /// An attribute of an operation.
@@ -258,7 +273,7 @@ fn operation(entry: &'static Entry) -> Operation {
             Dialect::Snick => "snick",
         },
         opsets: since,
-        releases: releases(entry).into_iter().map(support).collect(),
+        releases: releases(entry).into_iter().map(|each| support(name, each)).collect(),
         min_inputs: entry.arity.min,
         max_inputs: Some(entry.arity.max).filter(|&max| max < usize::MAX),
         category: category.name(),
@@ -268,8 +283,9 @@ fn operation(entry: &'static Entry) -> Operation {
     }
 }
 
-fn support((version, OpSupport { reads, runs }): (Version, OpSupport)) -> Support {
+fn support(op_type: &str, (version, OpSupport { reads, runs }): (Version, OpSupport)) -> Support {
     Support {
+        before: older_operations(op_type, &version),
         version: version.to_string(),
         reads: reads.to_string(),
         runs: runs.map(|runs| runs.to_string()),

@@ -5,6 +5,7 @@
 //! condition is replaced with the branch that runs, because the runtime would reject errors in the other
 //! branch as well. A Loop that is known not to iterate is replaced with its initial values.
 
+mod empty_outputs;
 mod layer;
 mod release;
 mod xml;

@@ -3,11 +3,12 @@
 use snick_ir::rewrite::{self, DriverOptions};
 use snick_ir::{
     Graph, IrFeature, Located, Need, NeedCause, NodeId, NodeRef, Op, Release, TypeUse, Value, Version,
-    feature_support, needs, op_support, type_support,
+    empty_need, feature_support, needs, op_support, type_support,
 };
 use snick_pass::legalize::{Target, for_target};
 use snick_tensor::ElementType;
 
+use super::empty_outputs;
 use crate::decompression;
 use crate::older_target::{Lack, OlderTarget};
 use crate::unique_names::UniqueNames;
@@ -32,33 +33,42 @@ pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) ->
     let can_write =
         |graph: &Graph, id: NodeId| lacking(graph, id, release).is_none() && runs(graph.node(id), release);
     let target = Target { can_write: &can_write, computes_in: &|_, _| None, has_type: &has_type };
-    let is_lacking = |element_type| !has_type(element_type);
-    decompress_in_wide_type(graph, &is_lacking);
-    let missed = for_target(graph, &target);
-    let lacks = |graph: &Graph, id: NodeId| {
-        let need = lacking(graph, id, release)?;
-        let since = need.since.map(|since| format!("OpenVINO {since}"));
-        Some(Lack { what: need.cause.to_string(), since })
+    let is_rounding = !is_known(feature_support(IrFeature::HalfDecompression));
+    let is_rounded = |element_type: ElementType| {
+        let is_compressed = element_type.bit_width().is_some_and(|bits| bits <= 8);
+        !has_type(element_type) || is_rounding && is_compressed
     };
+    decompress_in_wide_type(graph, &is_rounded);
+    let missed = for_target(graph, &target);
+    let lacks = |graph: &Graph, id: NodeId| lacking(graph, id, release).map(lack);
     let target = format!("OpenVINO {release}");
-    OlderTarget { original, target, missed: &missed, lacks: &lacks }.check(graph)?;
+    let refusals = OlderTarget { original, target, missed: &missed, lacks: &lacks };
+    refusals.check(graph)?;
+    if !is_known(feature_support(IrFeature::Empty)) {
+        let lacking = graph.ids().find_map(|id| Some((id, empty_need(graph, id)?)));
+        if let Some((id, need)) = lacking
+            && (!is_known(feature_support(IrFeature::EmptyAtRunTime)) || !empty_outputs::hide(graph)?)
+        {
+            return Err(refusals.refusal(graph, id, lack(need)));
+        }
+    }
     if !is_known(feature_support(IrFeature::EqualNames)) {
         rename_equal(graph);
     }
     Ok(())
 }
 
-/// Constants of a type that the release lacks are converted to a type that it folds, so that it would round each
-/// half float of their decompression. Newer releases compute the decompression in f32.
-fn decompress_in_wide_type(graph: &mut Graph, is_lacking: &dyn Fn(ElementType) -> bool) {
+/// Computes the decompression of constants of these types in f32. A release that folds them, because it lacks their
+/// type or folds all half floats, would round each step; newer releases compute the steps in f32.
+fn decompress_in_wide_type(graph: &mut Graph, is_rounded: &dyn Fn(ElementType) -> bool) {
     let only = |graph: &Graph, id: NodeId| {
         let node = graph.node(id);
         matches!(node.op(), Op::Convert(_))
-            && node.input(0).is_some_and(|input| is_weight_of(graph, input, is_lacking, MAX_STEPS))
+            && node.input(0).is_some_and(|input| is_weight_of(graph, input, is_rounded, MAX_STEPS))
     };
     let options = DriverOptions { only: Some(&only), ..DriverOptions::default() };
     rewrite::apply(graph, &[decompression::RULE], options);
-    graph.for_each_body(|body| decompress_in_wide_type(body, is_lacking));
+    graph.for_each_body(|body| decompress_in_wide_type(body, is_rounded));
 }
 
 /// Whether a half float is computed, in at most so many steps, from a constant of a type that `is_of` selects.
@@ -153,10 +163,10 @@ mod tests {
         let error = written(layers, OLD).unwrap_err();
         assert_eq!((error.layer.as_str(), error.op.as_str()), ("y", "BitwiseAnd"));
         assert!(matches!(&error.error, OpError::NeedsRelease { since: Some(_), .. }), "{error}");
-        // The decomposition of these bags needs a newer ScatterNDUpdate, too.
+        // The decomposition of these bags declines.
         let bags = "%t = Parameter-1 {element_type: f32, shape: \"5,2\"}\n%i = Parameter-1 {element_type: i32, shape: \"4\"}\n\
                     %o = Parameter-1 {element_type: i32, shape: \"2\"}\n\
-                    %y = EmbeddingBagOffsets-15(%t, %i, %o) {reduction: sum}\n%r = Result-1(%y)";
+                    %y = EmbeddingBagOffsets-15(%t, %i, %o) {reduction: mean}\n%r = Result-1(%y)";
         let error = written(bags, OLD).unwrap_err();
         assert_eq!((error.layer.as_str(), error.op.as_str()), ("y", "EmbeddingBagOffsets"));
     }

@@ -9,7 +9,7 @@ use super::{IrFeature, Release, TypeUse, feature_support, op_support, type_suppo
 use crate::ops::slice::strided_slice::{EntryPlan, StridedSlice};
 use crate::ops::source::constant::Constant;
 use crate::release::table::TABLE;
-use crate::{Fact, Graph, NodeId, NodeRef, Op, Value, Version};
+use crate::{Fact, Graph, IntOrValue, NodeId, NodeRef, Op, Value, Version};
 
 /// A requirement of a layer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,39 +98,67 @@ pub fn needs(graph: &Graph, id: NodeId) -> Vec<Need> {
             add(since, NeedCause::ElementType(element_type, TypeUse::Constant));
         }
     }
-    for feature in features(graph, node) {
+    if let Some(feature) = feature(graph, node) {
         add(feature_support(feature), NeedCause::IrFeature(feature));
     }
     needs.extend(needs_of_form(node));
     needs
 }
 
-/// The features that a layer uses.
-fn features(graph: &Graph, node: NodeRef) -> Vec<IrFeature> {
-    let is_empty =
-        |fact: &Fact| fact.shape().dims().is_some_and(|dims| dims.iter().any(|dim| is_size(dim, 0)));
-    let of_op = match node.op() {
-        Op::StridedSlice(op) => has_empty_ellipsis(graph, node, op).then_some(IrFeature::EmptyEllipsis),
-        Op::ScaledDotProductAttention(_) => mask_feature(graph, node),
-        _ => variable_feature(graph, node),
-    };
+/// The requirement of an input or output of a model without elements; `None` for other layers. Inputs and outputs
+/// of bodies have no such requirement.
+pub fn empty_need(graph: &Graph, id: NodeId) -> Option<Need> {
+    let node = graph.node(id);
     let is_model_output = |(reader, _): &(NodeId, u32)| matches!(graph.node(*reader).op(), Op::Result(_));
     let is_of_model =
         |value: Value| matches!(node.op(), Op::Parameter(_)) || graph.uses(value).iter().any(is_model_output);
-    let values = (0..node.outs().len()).filter_map(|port| node.output(port));
-    let is_empty = values.filter(|&value| graph.fact(value).is_some_and(is_empty)).any(is_of_model);
-    is_empty.then_some(IrFeature::Empty).into_iter().chain(of_op).collect()
+    let mut values = (0..node.outs().len()).filter_map(|port| node.output(port));
+    let is_empty = |value: Value| graph.fact(value).is_some_and(has_empty_fact) && is_of_model(value);
+    let cause = NeedCause::IrFeature(IrFeature::Empty);
+    values.any(is_empty).then_some(Need { since: feature_support(IrFeature::Empty), cause })
+}
+
+/// Whether a value is known to have no elements.
+pub fn has_empty_fact(fact: &Fact) -> bool {
+    fact.shape().dims().is_some_and(|dims| dims.iter().any(|dim| is_size(dim, 0)))
+}
+
+/// The feature that the operation of a layer uses.
+fn feature(graph: &Graph, node: NodeRef) -> Option<IrFeature> {
+    match node.op() {
+        Op::StridedSlice(op) => strided_slice_feature(graph, node, op),
+        Op::FakeConvert(_) => Some(IrFeature::FakeConvertRange),
+        Op::ScaledDotProductAttention(_) => mask_feature(graph, node),
+        _ => variable_feature(graph, node),
+    }
 }
 
 fn is_size(dim: &SymExpr, size: i64) -> bool {
     dim.as_const() == Some(size)
 }
 
-/// Whether the ellipsis of a StridedSlice stands for no axis.
-fn has_empty_ellipsis(graph: &Graph, node: NodeRef, op: &StridedSlice) -> bool {
+/// The feature that the masks of a StridedSlice need; the newest one if there are several.
+fn strided_slice_feature(graph: &Graph, node: NodeRef, op: &StridedSlice) -> Option<IrFeature> {
     let inputs: Option<Vec<&Fact>> = node.inputs().map(|input| graph.fact(input)).collect();
-    let plan = inputs.and_then(|inputs| op.plan(&inputs).ok().flatten());
-    plan.is_some_and(|plan| plan.0.contains(&EntryPlan::Whole(0)))
+    let inputs = inputs?;
+    let entries = op.plan(&inputs).ok().flatten()?.0;
+    let is_bounded = |entry: &EntryPlan| matches!(entry, EntryPlan::Range(range) if range.start.is_some() || range.stop.is_some());
+    let mut after_new_axis = entries.iter().skip_while(|entry| **entry != EntryPlan::NewAxis);
+    let is_dynamic = inputs[0].shape().as_static().is_none();
+    if is_dynamic && after_new_axis.any(is_bounded) {
+        return Some(IrFeature::NewAxes);
+    }
+    if entries.contains(&EntryPlan::Whole(0)) {
+        return Some(IrFeature::EmptyEllipsis);
+    }
+    (is_dynamic && entries.iter().any(has_backward_mask)).then_some(IrFeature::BackwardMask)
+}
+
+/// Whether a bound of a range with a negative step is masked.
+fn has_backward_mask(entry: &EntryPlan) -> bool {
+    let EntryPlan::Range(range) = entry else { return false };
+    let is_backward = matches!(range.step, IntOrValue::Int(step) if step < 0);
+    is_backward && !range.single && (range.start.is_none() || range.stop.is_none())
 }
 
 /// The feature that the mask of a ScaledDotProductAttention needs.
@@ -165,10 +193,8 @@ fn variable_feature(graph: &Graph, node: NodeRef) -> Option<IrFeature> {
 
 /// Whether a value is known to have no elements other than zeros.
 fn is_zero(graph: &Graph, value: Value) -> bool {
-    let dims = graph.fact(value).and_then(|fact| fact.shape().dims());
-    let is_empty = dims.is_some_and(|dims| dims.iter().any(|dim| dim.as_const() == Some(0)));
     let producer = graph.node(value.node);
-    is_empty
+    graph.fact(value).is_some_and(has_empty_fact)
         || match producer.op() {
             Op::Const(Constant::Here(tensor)) => {
                 tensor.to_f64_vec().is_ok_and(|elements| elements.iter().all(|element| *element == 0.0))

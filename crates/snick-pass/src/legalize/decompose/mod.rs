@@ -13,7 +13,6 @@ mod blocks;
 mod broadcast;
 mod conversions;
 mod earlier_definition;
-mod ellipsis;
 mod embedding;
 mod fake_convert;
 mod float_functions;
@@ -28,7 +27,10 @@ mod pool;
 mod quantize;
 mod reduction;
 mod region_yolo;
+mod scatter;
 mod search;
+mod stft;
+mod strided_slice;
 mod yuv;
 
 #[cfg(test)]
@@ -72,7 +74,6 @@ pub(crate) const RULES: &[Rule] = &[
     broadcast::RULE,
     conversions::LIKE,
     conversions::PROMOTE,
-    ellipsis::RULE,
     embedding::RULE,
     fake_convert::RULE,
     float_functions::RULE,
@@ -92,7 +93,11 @@ pub(crate) const RULES: &[Rule] = &[
     quantize::RULE,
     reduction::RULE,
     region_yolo::RULE,
+    scatter::ELEMENTS,
+    scatter::ND,
     search::BUCKETIZE,
     search::SEARCH_SORTED,
+    stft::RULE,
+    strided_slice::RULE,
     yuv::RULE,
 ];

@@ -155,7 +155,100 @@ fn an_ellipsis_for_no_axis_is_removed() {
             ),
         )
     };
-    let text = fires("remove-empty-ellipsis", &sliced("[0,1,0]"));
+    let text = fires("simplify-strided-slice", &sliced("[0,1,0]"));
     assert!(text.contains("begin_mask: [0,0]"), "{text}");
-    silent("remove-empty-ellipsis", &sliced("[0,0,1]").replace("3,4", "3,4,5"));
+    silent("simplify-strided-slice", &sliced("[0,0,1]").replace("3,4", "3,4,5"));
+}
+
+#[test]
+fn new_axes_are_inserted_before_the_slice() {
+    let masks = "begin_mask: [0,1,0], end_mask: [0,0,0], ellipsis_mask: [0,0,0]";
+    let sliced = |new_axes: &str, shrunk: &str| {
+        fires(
+            "simplify-strided-slice",
+            &graph(
+                &[("f32", "1..3,4")],
+                &format!(
+                    "%b = Const-1 i64[3] <0, 1, 1>\n%e = Const-1 i64[3] <1, 2, 3>\n%s = Const-1 i64[3] <1, 1, 1>\n\
+                     %out = StridedSlice-1(%x, %b, %e, %s) {{{masks}, new_axis_mask: {new_axes}, shrink_axis_mask: {shrunk}}}"
+                ),
+            ),
+        )
+    };
+    for (new_axes, shrunk) in [("[1,0,0]", "[0,0,0]"), ("[0,1,0]", "[1,0,0]"), ("[0,1,1]", "[0,0,0]")] {
+        let text = sliced(new_axes, shrunk);
+        assert!(text.contains("StridedSlice-1") && text.contains("Unsqueeze-1"), "{text}");
+    }
+}
+
+#[test]
+fn backward_ranges_have_bounds_instead_of_masks() {
+    let layers = "%b = Const-1 i32[2] <0, 1>\n%e = Const-1 i32[2] <1, 1>\n%s = Const-1 i32[2] <-2, -1>\n\
+                  %out = StridedSlice-1(%x, %b, %e, %s) {begin_mask: [1,0], end_mask: [1,1]}";
+    let text = fires("simplify-strided-slice", &graph(&[("f32", "1..4,2..3")], layers));
+    assert!(text.contains("begin_mask: [0,0], end_mask: [0,0]"), "{text}");
+    silent("simplify-strided-slice", &graph(&[("f32", "3,3")], &layers.replace("<-2, -1>", "<2, 1>")));
+}
+
+#[test]
+fn scattered_updates_of_one_place_are_combined_in_turn() {
+    for (element_type, reduction) in
+        [("f32", "sum"), ("i32", "prod"), ("f16", "min"), ("i64", "max"), ("f32", "mean")]
+    {
+        let of = |axis: usize, shape: &str, like: &str, use_init_val: bool| {
+            let layers = format!(
+                "%a = Const-1 i64[] <{axis}>\n%c = Clamp-1(%y) {{min: -2, max: 1}}\n\
+                 %out = ScatterElementsUpdate-12(%x, %c, %z, %a) {{reduction: {reduction}, use_init_val: {use_init_val}}}"
+            );
+            fires(
+                "decompose-scatter-elements",
+                &graph(&[(element_type, shape), ("i32", like), (element_type, like)], &layers),
+            )
+        };
+        if reduction == "mean" {
+            assert!(of(0, "3,2", "2,2", false).contains("ScatterElementsUpdate-12"));
+            continue;
+        }
+        assert!(of(0, "3,2", "4,2", true).contains("TensorIterator"));
+        assert!(of(1, "2,3", "2,0..4", true).contains("Pad-"));
+        assert!(!of(1, "2,3", "2,1", true).contains("TensorIterator"));
+        if !reduction.starts_with('m') || element_type.starts_with('f') {
+            of(0, "3,2", "4,2", false);
+        }
+    }
+    let other = "%a = Const-1 i64[] <0>\n%out = ScatterElementsUpdate-12(%x, %y, %z, %a) {reduction: sum, use_init_val: true}";
+    silent("decompose-scatter-elements", &graph(&[("f32", "3,2"), ("i32", "3,1"), ("f32", "3,1")], other));
+}
+
+#[test]
+fn scattered_slices_of_one_place_are_combined_in_turn() {
+    let rule = "decompose-scatter-nd";
+    for reduction in ["sum", "sub", "prod", "min", "max"] {
+        let scatter = |indices: &str, places: &str, updates: &str| {
+            let layers =
+                format!("{indices}\n%out = ScatterNDUpdate-15(%x, %i, %z) {{reduction: {reduction}}}");
+            fires(rule, &graph(&[("f32", "3,4"), ("i64", places), ("f32", updates)], &layers))
+        };
+        let inside = "%i = Clamp-1(%y) {min: 0, max: 2}";
+        assert!(scatter(inside, "5,1", "5,4").contains("TensorIterator"));
+        assert!(scatter(inside, "0..3,2,2", "0..3,2").contains("Pad-"));
+        scatter(inside, "2", "").contains("TensorIterator");
+        let distinct = scatter("%i = Const-1 i64[2,1] <2, 0>", "1", "2,4");
+        assert!(!distinct.contains("TensorIterator"), "{distinct}");
+        let equal = scatter("%i = Const-1 i64[2,1] <2, 2>", "1", "2,4");
+        assert!(equal.contains("TensorIterator"), "{equal}");
+    }
+}
+
+#[test]
+fn stft_is_a_transform_of_frames() {
+    for (shape, transposed, window) in [("2,16..20", true, 8), ("21", false, 5)] {
+        let layers = format!(
+            "%w = Const-1 f32[{window}] <{}>\n%n = Const-1 i64[] <8>\n%t = Const-1 i64[] <3>\n\
+             %out = STFT-15(%x, %w, %n, %t) {{transpose_frames: {transposed}}}",
+            ["0.5", "0.25", "1", "0.75", "2", "1", "0", "0.5"][..window].join(", ")
+        );
+        let text = decomposes("decompose-stft", &[("f32", shape)], &layers);
+        assert!(text.contains("RDFT-9"), "{text}");
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::ptr;
 
 use snick_ir::{
-    Code, Graph, IrFeature, Need, NeedCause, NodeRef, Op, Release, Severity, feature_support, needs,
+    Code, Graph, IrFeature, Need, NeedCause, NodeRef, Op, Release, Severity, empty_need, feature_support,
+    needs,
 };
 
 use super::finding::Findings;
@@ -40,7 +42,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
         _ => return,
     };
     let (mut highest, mut highest_node, mut layers) = (feature_need(version), None, 0);
-    for (need, node) in subject.graphs().into_iter().flat_map(of_layers) {
+    for (need, node) in subject.graphs().into_iter().flat_map(|graph| of_layers(graph, subject.graph)) {
         match order(&need).cmp(&order(&highest)) {
             Ordering::Greater => (highest, highest_node, layers) = (need, Some(node), 1),
             Ordering::Equal => layers += 1,
@@ -77,7 +79,7 @@ fn can_convert(_: &Graph, _: Release) -> bool {
 }
 
 /// The highest requirement of each layer. A name that another layer has, too, is a requirement of the layer.
-fn of_layers(graph: &Graph) -> Vec<(Need, NodeRef<'_>)> {
+fn of_layers<'m>(graph: &'m Graph, model: &Graph) -> Vec<(Need, NodeRef<'m>)> {
     let mut names = HashSet::new();
     let mut found = Vec::new();
     for node in graph.ids().map(|id| graph.node(id)) {
@@ -85,7 +87,10 @@ fn of_layers(graph: &Graph) -> Vec<(Need, NodeRef<'_>)> {
         let of_name = is_repeated.then(|| feature_need(IrFeature::EqualNames));
         // What all known releases have is no requirement.
         let is_later = |need: &Need| need.since.as_ref() != Release::known().first();
-        let highest = needs(graph, node.id()).into_iter().chain(of_name).filter(is_later).max_by_key(order);
+        let is_of_model = ptr::eq(graph, model);
+        let of_model = is_of_model.then(|| empty_need(graph, node.id())).flatten();
+        let all = needs(graph, node.id()).into_iter().chain(of_name).chain(of_model);
+        let highest = all.filter(is_later).max_by_key(order);
         found.extend(highest.map(|need| (need, node)));
     }
     found
