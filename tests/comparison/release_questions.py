@@ -186,6 +186,19 @@ def empty_at_run_time():
     return question(net, struct.pack("<4q", 0, 0, 1, 1), [array("f32", [3, 4])])
 
 
+def split():
+    """The second part of a vector in a layer of dynamic shape."""
+    net, parts, wide = Net(), [("f32", [1])] * 2, ("f32", [-1, 1])
+    inputs = [(("f32", [2]), net.parameter("f32", [2])), (("i64", []), net.constant("i64", [], 0, 8))]
+    added = net.layer("Split", "opset1", {"num_splits": "2"}, [port for port, _ in inputs], parts)
+    for number, (_, source) in enumerate(inputs):
+        net.connect(*source, added, number)
+    other = net.parameter(*wide, "?,1")
+    total = connected(net, "Add", "opset1", {"auto_broadcast": "numpy"}, [(wide, other), (parts[1], (added, 3))], wide)
+    net.result(*total, *wide)
+    return question(net, bytes(8), [array("f32", [2]), array("f32", [3, 1])])
+
+
 def dynamic_slice(masks, step, output):
     """A question about a StridedSlice of a value of unknown size."""
     net, bounds = Net(), struct.pack("<6q", 0, 1, 0, 2, 1, step)
@@ -283,6 +296,7 @@ def of_features():
     yield "StridedSlice with more bounds than axes", strided_slice()
     yield "StridedSlice with new axes before bounds of dynamic data", new_axes()
     yield "StridedSlice with masked bounds of negative steps of dynamic data", backward_masks()
+    yield "parts of vectors in layers of dynamic shape", split()
     yield "FakeConvert of very small and very large magnitudes", fake_convert()
     yield "broadcast masks of ScaledDotProductAttention", attention([1, 1, 1, 5])
     yield "boolean masks of ScaledDotProductAttention", attention([1, 1, 4, 5], "boolean")

@@ -231,6 +231,8 @@ features! {
     /// A StridedSlice of data of dynamic shape that goes backward from the end or to the start of an axis by a mask.
     /// Older releases return nothing.
     BackwardMask "StridedSlice with masked bounds of negative steps of dynamic data",
+    /// A part of a vector, other than the first one, that a layer of dynamic shape reads. Older CPU plug-ins fail.
+    SplitVector "parts of vectors in layers of dynamic shape",
     /// FakeConvert. Older releases turn large magnitudes into infinity or NaN, or round small ones down.
     FakeConvertRange "FakeConvert of very small and very large magnitudes",
     /// A mask with a row or column that stands for all rows or columns of the scores.

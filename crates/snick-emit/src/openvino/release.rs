@@ -171,6 +171,37 @@ mod tests {
         assert_eq!((error.layer.as_str(), error.op.as_str()), ("y", "EmbeddingBagOffsets"));
     }
 
+    /// Layers that a release reads, but computes wrongly; the first release that computes them; and an operation that
+    /// they become before.
+    #[test]
+    fn layers_that_a_plug_in_computes_wrongly_are_rewritten() {
+        let slice =
+            "%b = Const-1 i64[2] <0, 1>\n%s = Const-1 i64[2] <-1, -1>\n%y = StridedSlice-1(%x, %b, %b, %s)";
+        let new_axis = "{begin_mask: [0,0], end_mask: [0,1], new_axis_mask: [1,0]}";
+        let backward = "{begin_mask: [1,0], end_mask: [1,0]}";
+        let split = "%a = Const-1 i64[] <0>\n%n = ShapeOf-3(%x) {output_type: i64}\n\
+                     %p = Split-1(%n, %a) {num_splits: 2} : (_, _)\n%c = Convert-1(%x) {destination_type: i64}\n\
+                     %y = Add-1(%c, %p:1) {auto_broadcast: numpy}";
+        let fake = "%s = Const-1 f32[] <1>\n%y = FakeConvert-13(%x, %s) {destination_type: f8e4m3}";
+        let weights = "%w = Const-1 u8[2] <201, 7>\n%h = Convert-1(%w) {destination_type: f16}\n\
+                       %s = Const-1 f16[1] <1.3>\n%m = Multiply-1(%h, %s) {auto_broadcast: numpy}\n\
+                       %f = Convert-1(%m) {destination_type: f32}\n%y = Add-1(%x, %f) {auto_broadcast: numpy}";
+        for (layers, before, since, form) in [
+            (format!("{slice} {new_axis}"), (2024, 6), (2025, 0), "type=\"Unsqueeze\""),
+            (format!("{slice} {backward}"), (2023, 1), (2023, 2), "begin_mask=\"0,0\""),
+            (split.into(), (2022, 3), (2023, 0), "type=\"Slice\""),
+            (fake.into(), (2025, 0), (2025, 1), "type=\"Bucketize\""),
+            (weights.into(), (2024, 0), (2024, 1), "name=\"f/Convert"),
+        ] {
+            let layers = format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"?,2\"}}\n{layers}\n%r = Result-1(%y)"
+            );
+            let is_rewritten =
+                |(year, number)| written(&layers, Release::new(year, number)).unwrap().contains(form);
+            assert!(is_rewritten(before) && !is_rewritten(since), "{layers}");
+        }
+    }
+
     #[test]
     fn equal_names_and_short_files_are_for_newer_releases() {
         let layers = "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n\

@@ -127,6 +127,7 @@ pub fn has_empty_fact(fact: &Fact) -> bool {
 fn feature(graph: &Graph, node: NodeRef) -> Option<IrFeature> {
     match node.op() {
         Op::StridedSlice(op) => strided_slice_feature(graph, node, op),
+        Op::Split(_) | Op::VariadicSplit(_) => splits_vector(graph, node).then_some(IrFeature::SplitVector),
         Op::FakeConvert(_) => Some(IrFeature::FakeConvertRange),
         Op::ScaledDotProductAttention(_) => mask_feature(graph, node),
         _ => variable_feature(graph, node),
@@ -152,6 +153,17 @@ fn strided_slice_feature(graph: &Graph, node: NodeRef, op: &StridedSlice) -> Opt
         return Some(IrFeature::EmptyEllipsis);
     }
     (is_dynamic && entries.iter().any(has_backward_mask)).then_some(IrFeature::BackwardMask)
+}
+
+/// Whether a layer of dynamic shape reads a part of a vector after the first one.
+fn splits_vector(graph: &Graph, node: NodeRef) -> bool {
+    let data = node.input(0).and_then(|input| graph.fact(input));
+    let is_dynamic = |&(reader, _): &(NodeId, u32)| {
+        graph.node(reader).outputs().any(|fact| fact.shape().as_static().is_none())
+    };
+    let mut parts = (1..node.outs().len()).filter_map(|port| node.output(port));
+    data.and_then(|data| data.shape().rank()) == Some(1)
+        && parts.any(|part| graph.uses(part).iter().any(is_dynamic))
 }
 
 /// Whether a bound of a range with a negative step is masked.

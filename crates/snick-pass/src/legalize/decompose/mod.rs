@@ -29,6 +29,7 @@ mod reduction;
 mod region_yolo;
 mod scatter;
 mod search;
+mod split;
 mod stft;
 mod strided_slice;
 mod yuv;
@@ -97,6 +98,7 @@ pub(crate) const RULES: &[Rule] = &[
     scatter::ND,
     search::BUCKETIZE,
     search::SEARCH_SORTED,
+    split::RULE,
     stft::RULE,
     strided_slice::RULE,
     yuv::RULE,

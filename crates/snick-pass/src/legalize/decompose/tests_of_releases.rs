@@ -187,6 +187,9 @@ fn backward_ranges_have_bounds_instead_of_masks() {
                   %out = StridedSlice-1(%x, %b, %e, %s) {begin_mask: [1,0], end_mask: [1,1]}";
     let text = fires("simplify-strided-slice", &graph(&[("f32", "1..4,2..3")], layers));
     assert!(text.contains("begin_mask: [0,0], end_mask: [0,0]"), "{text}");
+    let unknown = layers.replace("%b = Const-1 i32[2] <0, 1>", "%b = Clamp-1(%y) {min: -2, max: 1}");
+    let text = fires("simplify-strided-slice", &graph(&[("f32", "1..4,2..3"), ("i32", "2")], &unknown));
+    assert!(text.contains("Select-1"), "{text}");
     silent("simplify-strided-slice", &graph(&[("f32", "3,3")], &layers.replace("<-2, -1>", "<2, 1>")));
 }
 
@@ -238,6 +241,19 @@ fn scattered_slices_of_one_place_are_combined_in_turn() {
         let equal = scatter("%i = Const-1 i64[2,1] <2, 2>", "1", "2,4");
         assert!(equal.contains("TensorIterator"), "{equal}");
     }
+}
+
+#[test]
+fn parts_of_a_vector_are_slices() {
+    let rule = "decompose-split-of-vector";
+    let split =
+        "%a = Const-1 i64[] <0>\n%s = Split-1(%x, %a) {num_splits: 2} : (_, _)\n%out = Subtract-1(%s:1, %s)";
+    let text = fires(rule, &graph(&[("i32", "4")], split));
+    assert!(!text.contains("Split-1"), "{text}");
+    let lengths = "%a = Const-1 i64[] <0>\n%l = Const-1 i64[3] <1, -1, 2>\n\
+                   %s = VariadicSplit-1(%x, %a, %l) : (_, _, _)\n%out = Concat-1(%s:2, %s:1, %s) {axis: 0}";
+    fires(rule, &graph(&[("i32", "5")], lengths));
+    silent(rule, &graph(&[("i32", "4,1")], split));
 }
 
 #[test]
