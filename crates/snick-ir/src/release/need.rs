@@ -158,10 +158,13 @@ fn strided_slice_feature(graph: &Graph, node: NodeRef, op: &StridedSlice) -> Opt
 /// Whether a layer of dynamic shape reads a part of a vector after the first one.
 fn splits_vector(graph: &Graph, node: NodeRef) -> bool {
     let data = node.input(0).and_then(|input| graph.fact(input));
+    let is_static = |fact: &Fact| fact.shape().as_static().is_some();
     let is_dynamic = |&(reader, _): &(NodeId, u32)| {
-        graph.node(reader).outputs().any(|fact| fact.shape().as_static().is_none())
+        let reader = graph.node(reader);
+        !matches!(reader.op(), Op::Result(_)) && !reader.outputs().all(is_static)
     };
-    let mut parts = (1..node.outs().len()).filter_map(|port| node.output(port));
+    let has_size = |part: &Value| graph.fact(*part).is_some_and(is_static);
+    let mut parts = (1..node.outs().len()).filter_map(|port| node.output(port)).filter(has_size);
     data.and_then(|data| data.shape().rank()) == Some(1)
         && parts.any(|part| graph.uses(part).iter().any(is_dynamic))
 }

@@ -5,9 +5,8 @@ use snick_ir::ops::slice::mask::Mask;
 use snick_ir::ops::slice::strided_slice::EntryPlan;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{IntOrValue, Op, Value};
-use snick_tensor::Tensor;
 
-use super::helpers::{Result, all_inputs};
+use super::helpers::{Result, all_inputs, at_run_time};
 
 pub(crate) const RULE: Rule = Rule::exact("simplify-strided-slice", strided_slice);
 
@@ -25,7 +24,10 @@ fn strided_slice(p: &mut Patch) -> Result<RewriteResult> {
     }
     let mut inputs = all_inputs(p)?;
     for (port, input) in inputs.iter_mut().enumerate().skip(1) {
-        *input = selected(p, *input, &kept, &|i| replacement(&entries[i], port))?;
+        *input = match selected(p, *input, &kept, &|i| replacement(&entries[i], port))? {
+            Some(input) => input,
+            None => return Ok(at_run_time("bounds")),
+        };
     }
     let is_new_axis = |i: usize| entries[i] == EntryPlan::NewAxis;
     let bits = |mask: Mask, port: usize| {
@@ -75,27 +77,22 @@ fn replacement(entry: &EntryPlan, port: usize) -> Option<i64> {
     }
 }
 
-/// The elements of a vector at these positions, or their replacements.
+/// The elements of a vector at these positions, or their replacements; `None` if replacements need constants.
 fn selected(
     p: &mut Patch,
     vector: Value,
     kept: &[usize],
     replacement: &dyn Fn(usize) -> Option<i64>,
-) -> Result<Value> {
-    let element_type = p.element_type(vector)?;
+) -> Result<Option<Value>> {
+    if let Some(tensor) = p.constant_value(vector) {
+        let all = tensor.to_i64_vec()?;
+        let element = |&i: &usize| replacement(i).or(all.get(i).copied());
+        let some = p.ints(&kept.iter().filter_map(element).collect::<Vec<_>>())?;
+        return p.convert(some, tensor.element_type()).map(Some);
+    }
+    if kept.iter().any(|&i| replacement(i).is_some()) {
+        return Ok(None);
+    }
     let places = p.ints(&kept.iter().map(|&i| i as i64).collect::<Vec<_>>())?;
-    let all = p.constant_value(vector).map(|tensor| tensor.to_i64_vec()).transpose()?;
-    let element = |i: usize| replacement(i).or(all.as_ref().and_then(|all| all.get(i).copied()));
-    let known = p.ints(&kept.iter().map(|&i| element(i).unwrap_or(0)).collect::<Vec<_>>())?;
-    let known = p.convert(known, element_type)?;
-    if kept.iter().all(|&i| element(i).is_some()) {
-        return Ok(known);
-    }
-    let gathered = p.gather(vector, places, 0)?;
-    if kept.iter().all(|&i| element(i).is_none()) {
-        return Ok(gathered);
-    }
-    let is_known = kept.iter().map(|&i| element(i).is_some()).collect();
-    let is_known = p.constant(Tensor::from_vec(&[kept.len()], is_known)?)?;
-    p.select(is_known, known, gathered)
+    p.gather(vector, places, 0).map(Some)
 }

@@ -188,8 +188,7 @@ fn backward_ranges_have_bounds_instead_of_masks() {
     let text = fires("simplify-strided-slice", &graph(&[("f32", "1..4,2..3")], layers));
     assert!(text.contains("begin_mask: [0,0], end_mask: [0,0]"), "{text}");
     let unknown = layers.replace("%b = Const-1 i32[2] <0, 1>", "%b = Clamp-1(%y) {min: -2, max: 1}");
-    let text = fires("simplify-strided-slice", &graph(&[("f32", "1..4,2..3"), ("i32", "2")], &unknown));
-    assert!(text.contains("Select-1"), "{text}");
+    silent("simplify-strided-slice", &graph(&[("f32", "1..4,2..3"), ("i32", "2")], &unknown));
     silent("simplify-strided-slice", &graph(&[("f32", "3,3")], &layers.replace("<-2, -1>", "<2, 1>")));
 }
 
