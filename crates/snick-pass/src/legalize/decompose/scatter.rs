@@ -58,7 +58,8 @@ fn elements(p: &mut Patch) -> Result<RewriteResult> {
         };
     }
     if let (Some(mut sizes), Some(mut of_indices)) = (p.dims(data)?, p.dims(indices)?) {
-        (sizes.remove(axis), of_indices.remove(axis));
+        sizes.remove(axis);
+        of_indices.remove(axis);
         if sizes != of_indices {
             return Ok(RewriteResult::declined("indices of other sizes than the data"));
         }
