@@ -92,10 +92,39 @@ impl<'g> Emitter<'g> {
         inputs: &[S],
         attrs: Vec<onnx::Attribute>,
     ) -> String {
-        let output = self.writer.names.fresh(&format!("{}/{op}", self.node.name()));
-        let name = output.clone();
-        self.push(op, name, inputs, vec![output.clone()], attrs);
+        self.add_intermediate(op, owned(inputs), attrs)
+    }
+
+    // The functions below are not generic, so that there is one copy of each.
+
+    fn add_intermediate(&mut self, op: &str, inputs: Vec<String>, attrs: Vec<onnx::Attribute>) -> String {
+        let output = self.fresh(op);
+        self.add(op, output.clone(), inputs, vec![output.clone()], attrs);
         output
+    }
+
+    fn add_last(&mut self, count: usize, op: &str, inputs: Vec<String>, attrs: Vec<onnx::Attribute>) {
+        let outputs = self.outputs.iter().take(count).cloned().collect();
+        self.add(op, self.node.name().to_string(), inputs, outputs, attrs);
+    }
+
+    fn add(
+        &mut self,
+        op: &str,
+        name: String,
+        input: Vec<String>,
+        output: Vec<String>,
+        attribute: Vec<onnx::Attribute>,
+    ) {
+        let op_type = op.to_string();
+        let mut node = onnx::Node { input, output, name, op_type, attribute, ..onnx::Node::default() };
+        if self.writer.checked.target.is_some()
+            && let Err(error) = self.fit(&mut node)
+        {
+            let lack = NodeLack { what: error.to_string(), element_type: None };
+            self.writer.checked.lack.get_or_insert(lack);
+        }
+        self.writer.node(node);
     }
 
     /// Adds the node that computes the outputs of the layer.
@@ -105,8 +134,7 @@ impl<'g> Emitter<'g> {
         inputs: &[S],
         attrs: Vec<onnx::Attribute>,
     ) -> Result {
-        let outputs = self.outputs.clone();
-        self.push(op, self.node.name().to_string(), inputs, outputs, attrs);
+        self.add_last(usize::MAX, op, owned(inputs), attrs);
         Ok(())
     }
 
@@ -119,8 +147,7 @@ impl<'g> Emitter<'g> {
         inputs: &[S],
         attrs: Vec<onnx::Attribute>,
     ) -> Result {
-        let outputs = self.outputs.iter().take(count).cloned().collect();
-        self.push(op, self.node.name().to_string(), inputs, outputs, attrs);
+        self.add_last(count, op, owned(inputs), attrs);
         Ok(())
     }
 
@@ -168,16 +195,7 @@ impl<'g> Emitter<'g> {
         output: Vec<String>,
         attribute: Vec<onnx::Attribute>,
     ) {
-        let input = inputs.iter().map(|i| i.as_ref().to_string()).collect();
-        let op_type = op.to_string();
-        let mut node = onnx::Node { input, output, name, op_type, attribute, ..onnx::Node::default() };
-        if self.writer.checked.target.is_some()
-            && let Err(error) = self.fit(&mut node)
-        {
-            let lack = NodeLack { what: error.to_string(), element_type: None };
-            self.writer.checked.lack.get_or_insert(lack);
-        }
-        self.writer.node(node);
+        self.add(op, name, owned(inputs), output, attribute);
     }
 
     /// The names of the outputs.
@@ -307,6 +325,10 @@ impl<'g> Emitter<'g> {
         let shape = self.vector(&[1])?;
         Ok(self.node("Reshape", &[value, shape], vec![]))
     }
+}
+
+fn owned<S: AsRef<str>>(names: &[S]) -> Vec<String> {
+    names.iter().map(|name| name.as_ref().to_string()).collect()
 }
 
 /// An integer attribute.

@@ -1,8 +1,6 @@
 //! Legalizes a graph for an operator set, and refuses what the set lacks. Both follow the table of operators: a
 //! layer can be written if its nodes, written on trial, are in the table.
 
-use std::collections::HashSet;
-
 use snick_ir::{Fact, Graph, Located, NodeId, Op, OpError, Value, onnx_opsets};
 use snick_pass::legalize::{Target, for_target};
 use snick_tensor::ElementType::{self, BF16, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32};
@@ -42,7 +40,7 @@ pub(super) fn legalize(original: &Graph, opset: i64) -> Result<(Graph, Refusals)
     for_target(&mut graph, &target);
     let unranked = unranked(&graph);
     let lacks = |graph: &Graph, id: NodeId| {
-        if unranked.contains(graph.node(id).name()) && is_end(graph.node(id).op()) {
+        if unranked.iter().any(|name| name == graph.node(id).name()) && is_end(graph.node(id).op()) {
             return Some(Lack { what: "inputs and outputs of unknown rank".into(), since: None });
         }
         let what = refusals.explained(graph, id, gap(graph, id, opset)?.what);
@@ -60,7 +58,7 @@ fn is_end(op: &Op) -> bool {
 
 /// The inputs and outputs of unknown rank. ONNX requires a shape, but its runtimes do not, so they are only refused if
 /// the user asks for an operator set.
-fn unranked(graph: &Graph) -> HashSet<String> {
+fn unranked(graph: &Graph) -> Vec<String> {
     let ends = graph.parameters().map(|id| (id, graph.fact(Value { node: id, port: 0 })));
     let results = graph.results().map(|id| (id, graph.node(id).input(0).and_then(|value| graph.fact(value))));
     let is_unranked = |fact: Option<&Fact>| fact.is_none_or(|fact| fact.shape().rank().is_none());

@@ -9,7 +9,6 @@
 //!   can be repeated; the signature `-` stands for a deprecated version. Then the attributes that the version
 //!   adds and drops. The oldest opset uses the first version.
 
-use std::collections::HashMap;
 use std::str::Split;
 use std::sync::LazyLock;
 
@@ -42,9 +41,10 @@ struct Ports {
 struct Table {
     /// Ascending: opset and IR version.
     opsets: Vec<(i64, i64)>,
-    types: HashMap<char, &'static str>,
-    sets: HashMap<char, &'static str>,
-    operators: HashMap<&'static str, Vec<OperatorVersion>>,
+    types: Vec<(char, &'static str)>,
+    sets: Vec<(char, &'static str)>,
+    /// Sorted by name.
+    operators: Vec<(&'static str, Vec<OperatorVersion>)>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -80,14 +80,13 @@ pub fn ir_version(opset: i64) -> Option<i64> {
 
 /// The operators, sorted by name.
 pub fn operators() -> Vec<&'static str> {
-    let mut names: Vec<_> = TABLE.operators.keys().copied().collect();
-    names.sort_unstable();
-    names
+    TABLE.operators.iter().map(|(name, _)| *name).collect()
 }
 
 /// The versions of an operator that the known opsets use, ascending; empty if there is no such operator.
 pub fn versions(operator: &str) -> &'static [OperatorVersion] {
-    TABLE.operators.get(operator).map_or(&[], Vec::as_slice)
+    let found = TABLE.operators.binary_search_by_key(&operator, |(name, _)| name);
+    found.ok().and_then(|at| TABLE.operators.get(at)).map_or(&[], |(_, versions)| versions)
 }
 
 /// The version of an operator that an opset uses.
@@ -142,12 +141,12 @@ impl Ports {
     fn types(&self, port: usize) -> Option<&'static str> {
         let last = self.sets.len().saturating_sub(1);
         let port = if self.is_variadic { port.min(last) } else { port };
-        self.sets.get(port).and_then(|set| TABLE.sets.get(set)).copied()
+        self.sets.get(port).and_then(|&set| meaning(&TABLE.sets, set))
     }
 
     fn allow(&self, port: usize, element_type: ElementType) -> bool {
         let name = Some(name_of(element_type));
-        let is_of_name = |symbol| TABLE.types.get(&symbol).copied() == name;
+        let is_of_name = |symbol| meaning(&TABLE.types, symbol) == name;
         self.types(port).is_some_and(|types| types.chars().any(is_of_name))
     }
 }
@@ -183,6 +182,11 @@ fn name_of(element_type: ElementType) -> &'static str {
     }
 }
 
+/// What a symbol stands for.
+fn meaning(abbreviations: &[(char, &'static str)], symbol: char) -> Option<&'static str> {
+    abbreviations.iter().find(|(other, _)| *other == symbol).map(|(_, meaning)| *meaning)
+}
+
 /// A symbol and what it stands for.
 fn abbreviation(mut words: Split<'static, char>) -> Option<(char, &'static str)> {
     Some((words.next()?.chars().next()?, words.next()?))
@@ -208,7 +212,7 @@ impl Table {
                         versions.push(OperatorVersion::new(word.parse().ok()?, words.next()?)?);
                     }
                 }
-                self.operators.insert(operator, versions);
+                self.operators.push((operator, versions));
             }
         }
         Some(())
@@ -230,6 +234,7 @@ mod tests {
         }
         let opsets: Vec<_> = known().collect();
         assert!(opsets.is_sorted());
+        assert!(operators().is_sorted());
         for operator in operators() {
             assert!(versions(operator).iter().map(|version| version.since).is_sorted(), "{operator}");
         }
