@@ -1,10 +1,11 @@
 //! ONNX models, by default of operator set 21.
 //!
 //! Operations without an ONNX operator are decomposed first (`snick_pass::legalize`, and for slices
-//! `prepare.rs`). For the operator set that the user asks for, `opset.rs` decomposes what this set lacks, `forms.rs`
-//! writes older forms of nodes, and `node_types.rs` compares nodes with the table of operators. `names.rs` names the values, and `writer.rs` collects the messages. Each of the other files
-//! covers one family of [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`).
-//! `table.rs` combines the families.
+//! `prepare.rs`). If the user asks for an operator set, `opset.rs` also decomposes what this set lacks,
+//! `forms.rs` writes older forms of nodes, and `node_types.rs` compares nodes with the table of operators.
+//! `names.rs` names the values, and `writer.rs` collects the messages. Each of the other files covers one
+//! family of [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`). `table.rs`
+//! combines the families.
 
 mod axes;
 mod bitwise;

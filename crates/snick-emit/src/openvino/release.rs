@@ -58,6 +58,10 @@ pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) ->
     Ok(())
 }
 
+fn lack(need: Need) -> Lack {
+    Lack { what: need.cause.to_string(), since: need.since.map(|since| format!("OpenVINO {since}")) }
+}
+
 /// Computes the decompression of constants of these types in f32. A release that folds them, because it lacks their
 /// type or folds all half floats, would round each step; newer releases compute the steps in f32.
 fn decompress_in_wide_type(graph: &mut Graph, is_rounded: &dyn Fn(ElementType) -> bool) {
