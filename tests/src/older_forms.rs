@@ -24,7 +24,8 @@ fn older_form(graph: &Graph, id: NodeId, release: Release) -> Option<BTreeSet<St
         needs(graph, id).iter().any(|need| is_newer(need.since))
     };
     let can_write = |graph: &Graph, id: NodeId| !is_derived(graph.node(id).name()) || !lacks(graph, id);
-    let target = Target { can_write: &can_write, computes_in: &|_, _| None, has_type: &|_| true };
+    let (computes_in, has_type) = (&|_: &Graph, _| None, &|_| true);
+    let target = Target { can_write: &can_write, computes_in, has_type, reads_definitions: true };
     for_target(&mut graph, &target);
     let derived = graph.ids().filter(|&id| is_derived(graph.node(id).name()));
     let derived: Vec<NodeId> = derived.filter(|&id| !matches!(graph.node(id).op(), Op::Const(_))).collect();

@@ -92,7 +92,8 @@ impl Pass {
     /// # Errors
     /// [`UnknownPass`].
     pub fn by_name(name: &str) -> Result<Self, UnknownPass> {
-        let decomposition = || decompose::RULES.iter().find(|rule| rule.name() == name);
+        let decompositions = || decompose::RULES.iter().chain(decompose::DEFINITIONS);
+        let decomposition = || decompositions().find(|rule| rule.name() == name);
         let known = PASSES.iter().chain(states::PASSES).find(|pass| pass.name() == name).cloned();
         let pass = known
             .or_else(|| decomposition().map(|rule| Self::of_rules(rule.name(), std::slice::from_ref(rule))));

@@ -186,7 +186,7 @@ fn operations_name_the_releases_that_read_each_version() {
         *releases,
         serde_json::json!([
             {"version": "opset1", "reads": "2022.1", "runs": "2022.1"},
-            {"version": "opset12", "reads": "2023.1", "runs": "2023.1"},
+            {"version": "opset12", "reads": "2023.1", "runs": "2023.1", "before": ["Pad-opset1", "Slice-opset8"]},
         ])
     );
     let lines = text(&snick(&["ops", "AvgPool"]).stdout);

@@ -25,6 +25,7 @@ pub(super) fn legalize(original: &Graph, opset: i64) -> Result<(Graph, Refusals)
             matches!(graph.node(id).op(), Op::SubGraph(_)) || gap(graph, id, opset).is_none()
         },
         computes_in: &|graph, id| computes_in(graph, id, opset),
+        reads_definitions: false,
         has_type: &|element_type| has_type(opset, element_type),
     };
     let mut graph = original.clone();

@@ -49,6 +49,7 @@ pub(super) fn target() -> Target<'static> {
             let layer = Layer::new(graph, id).ok()?;
             row(layer.node.op())?.gap(&layer, COMMON)?
         },
+        reads_definitions: false,
         has_type: &|element_type| node_types::has_type(writer::OPSET, element_type),
     }
 }

@@ -32,7 +32,12 @@ pub(super) fn legalize(graph: &mut Graph, original: &Graph, release: Release) ->
     };
     let can_write =
         |graph: &Graph, id: NodeId| lacking(graph, id, release).is_none() && runs(graph.node(id), release);
-    let target = Target { can_write: &can_write, computes_in: &|_, _| None, has_type: &has_type };
+    let target = Target {
+        can_write: &can_write,
+        computes_in: &|_, _| None,
+        has_type: &has_type,
+        reads_definitions: true,
+    };
     let is_rounding = !is_known(feature_support(IrFeature::HalfDecompression));
     let is_rounded = |element_type: ElementType| {
         let is_compressed = element_type.bit_width().is_some_and(|bits| bits <= 8);

@@ -51,6 +51,7 @@ pub(super) fn target() -> Target<'static> {
             Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some() || layer.is_constant())
         },
         computes_in: &|_, _| None,
+        reads_definitions: false,
         has_type: &types::has_type,
     }
 }

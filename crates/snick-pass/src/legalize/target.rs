@@ -20,6 +20,8 @@ pub struct Target<'t> {
     pub computes_in: &'t dyn Fn(&Graph, NodeId) -> Option<ElementType>,
     /// Whether the target supports values of an element type.
     pub has_type: &'t dyn Fn(ElementType) -> bool,
+    /// Whether the target reads OpenVINO's operations, so that an older definition of an operation helps.
+    pub reads_definitions: bool,
 }
 
 /// Whether a layer applies a float formula to integers. Runtimes round such results in ways that no other
@@ -36,17 +38,20 @@ pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
 pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
     let mut missed = Vec::new();
     rewrite(graph, &[constants::RULE], &|graph, id| constants::is_of_other_type(graph, id, target.has_type));
+    let definitions = if target.reads_definitions { decompose::DEFINITIONS } else { &[] };
+    let rules = [definitions, decompose::RULES].concat();
     for _ in 0..MAX_ROUNDS {
         for (wide, rule) in widen::RULES {
             rewrite(graph, std::slice::from_ref(rule), &|graph, id| {
                 (target.computes_in)(graph, id) == Some(*wide)
             });
         }
-        let trace = rewrite(graph, decompose::RULES, &|graph, id| {
+        let only = |graph: &Graph, id| {
             !(target.can_write)(graph, id)
                 && (target.computes_in)(graph, id).is_none()
                 && !is_rounded_formula(graph, id)
-        });
+        };
+        let trace = rewrite(graph, &rules, &only);
         // Layers that decompositions added may also have an element type that the target lacks.
         missed = trace.missed;
         let is_custom =
@@ -86,6 +91,7 @@ mod tests {
             (is_bf16 && matches!(graph.node(id).op(), Op::Unary(_))).then_some(ElementType::F32)
         },
         has_type: &|element_type| element_type != ElementType::U3,
+        reads_definitions: false,
     };
 
     fn legalized(layers: &str) -> (String, Vec<MissedRewrite>) {

@@ -303,7 +303,7 @@ fn the_needed_release_is_that_of_the_highest_requirement() {
             "",
             Some((2022, 1)),
         ),
-        ("  %y = Parameter-1 {element_type: f32, shape: \"0,2\"}\n", "y", Some((2023, 2))),
+        ("  %y = Parameter-1 {element_type: f32, shape: \"0,2\"}\n", "y", Some((2023, 3))),
         (
             "  %b = Const-1 i64[3] <0, 0, 0>\n  %e = Const-1 i64[3] <0, 2, 3>\n  \
              %y = StridedSlice-1(%x, %b, %e) {begin_mask: [0,0,0], end_mask: [0,0,0], new_axis_mask: [0,0,0], shrink_axis_mask: [0,0,0], ellipsis_mask: [1,0,0]}\n",
@@ -313,8 +313,8 @@ fn the_needed_release_is_that_of_the_highest_requirement() {
         (
             "  %e = Parameter-1 {element_type: f32, shape: \"0,2\"}\n  \
              %i = Parameter-1 {element_type: i32, shape: \"2\"}\n  %y = BitwiseNot-13(%i)\n",
-            "y",
-            Some((2023, 2)),
+            "e",
+            Some((2023, 3)),
         ),
         ("  %y = Crop-1(%x) {axis: [1], offset: [0], dim: [2]}\n", "y", None),
     ];

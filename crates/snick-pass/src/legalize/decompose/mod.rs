@@ -43,12 +43,19 @@ mod tests_of_releases;
 
 use snick_ir::rewrite::{CUSTOM_OPS, Rule};
 
-/// All decompositions. At most one matches a layer.
-pub(crate) const RULES: &[Rule] = &[
-    CUSTOM_OPS,
+/// Rewrites to older definitions of OpenVINO's operations, for targets that read these operations.
+pub(crate) const DEFINITIONS: &[Rule] = &[
     earlier_definition::RULE,
     earlier_definition::INTERPOLATE,
     earlier_definition::PAD,
+    pool::RULE,
+    split::RULE,
+    strided_slice::RULE,
+];
+
+/// All decompositions. At most one matches a layer.
+pub(crate) const RULES: &[Rule] = &[
+    CUSTOM_OPS,
     activations::GELU,
     activations::HARD_SIGMOID,
     activations::PRELU,
@@ -90,7 +97,6 @@ pub(crate) const RULES: &[Rule] = &[
     normalization::SOFTMAX,
     one_hot::RULE,
     pad::RULE,
-    pool::RULE,
     quantize::RULE,
     reduction::RULE,
     region_yolo::RULE,
@@ -98,8 +104,6 @@ pub(crate) const RULES: &[Rule] = &[
     scatter::ND,
     search::BUCKETIZE,
     search::SEARCH_SORTED,
-    split::RULE,
     stft::RULE,
-    strided_slice::RULE,
     yuv::RULE,
 ];
