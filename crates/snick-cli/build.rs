@@ -1,4 +1,4 @@
-//! Passes the hash of the compiled commit to the program, whose `--version` prints it.
+//! Passes the hash of the compiled commit to the program, whose `--version` prints it, and makes published programs small.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,6 +10,30 @@ fn main() {
     let commit = packaged_commit().or_else(checked_out_commit);
     let commit = commit.and_then(|commit| Some(format!(" ({})", commit.get(..DIGITS)?)));
     println!("cargo::rustc-env=SNICK_COMMIT={}", commit.unwrap_or_default());
+    if is_published() && variable("CARGO_CFG_TARGET_OS") == "linux" {
+        link_small();
+    }
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+/// Whether this is the profile `dist`, which does not unwind. Only the path of a folder names the profile.
+fn is_published() -> bool {
+    Path::new(&variable("OUT_DIR")).components().any(|folder| folder.as_os_str() == "dist")
+}
+
+/// Omits what only unwinding reads, 7 % of the program. Programs for musl relocate themselves, so they need no system
+/// that knows the short form of relocations.
+fn link_small() {
+    println!("cargo::rerun-if-changed=without_unwinding.ld");
+    let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("without_unwinding.ld");
+    println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
+    println!("cargo::rustc-link-arg-bins=-Wl,--no-eh-frame-hdr");
+    if variable("CARGO_CFG_TARGET_ENV") == "musl" {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
 }
 
 /// The hash of the commit that cargo recorded when it packaged the crate.
