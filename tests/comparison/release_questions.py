@@ -233,6 +233,15 @@ def fake_convert():
     return question(net, struct.pack("<f", 1), [["<f4", [len(numbers)], numbers]])
 
 
+def boolean_not():
+    """A question about BitwiseNot of booleans."""
+    net, port = Net(), ("boolean", [2])
+    inverted = net.layer("BitwiseNot", "opset13", {}, [port], [port])
+    net.connect(*net.parameter(*port), inverted, 0)
+    net.result(inverted, 1, *port)
+    return question(net, inputs=[array(*port)])
+
+
 def attention(mask, kind="f32"):
     """A question about the shape and element type of a mask."""
     net, shapes = Net(), [[1, 2, 4, 8], [1, 2, 5, 8], [1, 2, 5, 8], mask]
@@ -298,5 +307,6 @@ def of_features():
     yield "StridedSlice with masked bounds of negative steps of dynamic data", backward_masks()
     yield "parts of vectors in layers of dynamic shape", split()
     yield "FakeConvert of very small and very large magnitudes", fake_convert()
+    yield "BitwiseNot of booleans", boolean_not()
     yield "broadcast masks of ScaledDotProductAttention", attention([1, 1, 1, 5])
     yield "boolean masks of ScaledDotProductAttention", attention([1, 1, 4, 5], "boolean")

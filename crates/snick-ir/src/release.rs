@@ -235,6 +235,8 @@ features! {
     SplitVector "parts of vectors in layers of dynamic shape",
     /// FakeConvert. Older releases turn large magnitudes into infinity or NaN, or round small ones down.
     FakeConvertRange "FakeConvert of very small and very large magnitudes",
+    /// BitwiseNot of booleans. Older releases invert all bits of a byte, so the result is always true.
+    BooleanNot "BitwiseNot of booleans",
     /// A mask with a row or column that stands for all rows or columns of the scores.
     BroadcastMask "broadcast masks of ScaledDotProductAttention",
     /// A boolean mask. Older releases read it, but compute something else.

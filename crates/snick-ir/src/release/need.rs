@@ -129,6 +129,10 @@ fn feature(graph: &Graph, node: NodeRef) -> Option<IrFeature> {
         Op::StridedSlice(op) => strided_slice_feature(graph, node, op),
         Op::Split(_) | Op::VariadicSplit(_) => splits_vector(graph, node).then_some(IrFeature::SplitVector),
         Op::FakeConvert(_) => Some(IrFeature::FakeConvertRange),
+        Op::BitwiseNot(_) => {
+            let is_boolean = node.outs().first()?.fact.element_type() == ElementType::Boolean;
+            is_boolean.then_some(IrFeature::BooleanNot)
+        }
         Op::ScaledDotProductAttention(_) => mask_feature(graph, node),
         _ => variable_feature(graph, node),
     }

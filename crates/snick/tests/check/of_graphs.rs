@@ -316,6 +316,11 @@ fn the_needed_release_is_that_of_the_highest_requirement() {
             "e",
             Some((2023, 3)),
         ),
+        (
+            "  %b = Parameter-1 {element_type: boolean, shape: \"2\"}\n  %y = BitwiseNot-13(%b)\n",
+            "y",
+            Some((2023, 3)),
+        ),
         ("  %y = Crop-1(%x) {axis: [1], offset: [0], dim: [2]}\n", "y", None),
     ];
     for (layers, layer, release) in cases {
