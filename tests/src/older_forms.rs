@@ -34,7 +34,7 @@ fn older_form(graph: &Graph, id: NodeId, release: Release) -> Option<BTreeSet<St
 }
 
 /// For each version of an operation that the oldest release lacks, the shortest list of what its layers become for
-/// the release before the one that reads it.
+/// the last release that does not read it.
 fn older_forms() -> BTreeMap<(String, u8), BTreeSet<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let sources = FOLDERS.iter().flat_map(|folder| fs::read_dir(root.join(folder)).unwrap());

@@ -1,6 +1,6 @@
 //! The changelog: a section `## [VERSION] - DATE` for every release.
 
-/// What stands in place of the date of a release that is not published.
+/// The text instead of a date before a release is published.
 const NOT_PUBLISHED: &str = "not published yet";
 
 /// The changelog with the date of a release, which must have a section with entries.

@@ -37,7 +37,7 @@ enum Error {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().task {
-        Task::Release(options) => release::run_task(&options),
+        Task::Release(options) => release::make(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::process::{file_error, output, read, run, say, write};
 use crate::{Error, changelog, versions};
 
-/// The platforms whose archives can be built and run on Linux. The workflows build those of the others, too.
+/// The platforms whose archives can be built and run on Linux. The workflows build all archives.
 const TARGETS: [&str; 3] =
     ["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl", "aarch64-unknown-linux-gnu"];
 
@@ -22,7 +22,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',', requires = "dry_run")]
     only: Vec<Artefact>,
     /// The SSH key that signs the checksums; a dry run makes one if it is omitted
-    #[arg(long)]
+    #[arg(long, required_unless_present = "dry_run")]
     key: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl Artefact {
 }
 
 /// Makes the release, or says what it would push.
-pub fn run_task(options: &Options) -> Result<(), Error> {
+pub fn make(options: &Options) -> Result<(), Error> {
     let version = &options.version;
     if !versions::is_version(version) {
         return Err(Error::Refused(format!("{version} is not a version such as 0.2.0")));
@@ -93,11 +93,7 @@ pub fn run_task(options: &Options) -> Result<(), Error> {
     }
     let key = options.key.as_ref().map(|key| key.display().to_string());
     let mut checksums = vec!["packaging/checksums", &out_text];
-    match &key {
-        Some(key) => checksums.push(key),
-        None if options.dry_run => {}
-        None => return Err(Error::Refused("name the key that signs the checksums with --key".into())),
-    }
+    checksums.extend(key.as_deref());
     run(&source, &checksums)?;
 
     let tag = format!("v{version}");

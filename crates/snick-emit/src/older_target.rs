@@ -3,7 +3,7 @@
 use snick_ir::rewrite::MissedRewrite;
 use snick_ir::{Graph, Located, NodeId, NodeRef, Op, OpError};
 
-/// What a target lacks to read a layer.
+/// Why a target cannot read a layer.
 pub(crate) struct Lack {
     pub(crate) what: String,
     /// The oldest release or opset that has it, if there is one.
@@ -18,7 +18,7 @@ pub(crate) struct OlderTarget<'g> {
     pub(crate) target: String,
     /// The layers that could not be rewritten.
     pub(crate) missed: &'g [MissedRewrite],
-    /// What the target lacks to read a layer.
+    /// Why the target cannot read a layer; `None` if it can.
     pub(crate) lacks: &'g dyn Fn(&Graph, NodeId) -> Option<Lack>,
 }
 

@@ -121,8 +121,8 @@ pub fn op_support(op_type: &str, version: &Version) -> Option<OpSupport> {
     Some(OpSupport { reads: defined.reads.max(set), runs: defined.runs.map(|runs| runs.max(set)) })
 }
 
-/// What layers of this version of an operation become, in the simplest case, for the release before the one that
-/// reads it: the operations with their versions. `None` if no layer can be rewritten, or all releases read it.
+/// What layers of this version of an operation become, in the simplest case, for the last release that does not
+/// read it: the operations with their versions. `None` if no layer can be rewritten, or all releases read it.
 ///
 /// `release/older_forms.txt` is made by a test, which rewrites the layers of all cases.
 ///
@@ -225,8 +225,8 @@ features! {
     /// A StridedSlice whose begin has more elements than the input and the new axes have axes: its ellipsis
     /// stands for no axis.
     EmptyEllipsis "StridedSlice with more bounds than axes",
-    /// A StridedSlice of data of dynamic shape with a bound behind a new axis. Older releases take the bounds for
-    /// those of other axes.
+    /// A StridedSlice of data of dynamic shape with a bound behind a new axis. Older releases apply the bounds
+    /// to other axes.
     NewAxes "StridedSlice with new axes before bounds of dynamic data",
     /// A StridedSlice of data of dynamic shape that goes backward from the end or to the start of an axis by a mask.
     /// Older releases return nothing.

@@ -133,7 +133,7 @@ fn sizes_of_zero_mean_empty_axes() {
     let computed = reshape("N,M", "%t = Concat-1(%s, %i) {axis: 0}")
         .replace("%i = Const-1 i64[1] <0>", "%i = Const-1 i64[1] <1>");
     let last = |layers: &str, opset| operators(layers, opset).pop().unwrap();
-    // Each size is that of the data or 1.
+    // Each size equals the size of the data or 1.
     assert_eq!(last(&computed, 11), "Reshape");
     let split = reshape("N,4", "%h = Const-1 i64[1] <2>\n%t = Concat-1(%n, %k, %h) {axis: 0}");
     assert_eq!(last(&split, 11), "Reshape");

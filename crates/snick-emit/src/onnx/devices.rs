@@ -7,13 +7,14 @@ use snick_onnx as onnx;
 const IR_VERSION: i64 = 11;
 
 /// Adds the device metadata of the graph to the model and its nodes. Metadata of nodes that no longer exist
-/// is dropped, and all of it if the file format is older and `is_fixed`.
-pub(super) fn add(graph: &Graph, model: &mut onnx::Model, is_fixed: bool) {
+/// is dropped. If the user asked for an operator set, which `is_version_fixed` says, an IR version without metadata
+/// stays, and all metadata is dropped.
+pub(super) fn add(graph: &Graph, model: &mut onnx::Model, is_version_fixed: bool) {
     let kept = || {
         let roots = graph.info.iter().filter(|info| info.name == "device_configurations");
         roots.flat_map(|info| &info.children)
     };
-    if kept().next().is_none() || is_fixed && model.ir_version < Some(IR_VERSION) {
+    if kept().next().is_none() || is_version_fixed && model.ir_version < Some(IR_VERSION) {
         return;
     }
     model.ir_version = model.ir_version.max(Some(IR_VERSION));

@@ -39,8 +39,8 @@ impl Emitter<'_> {
         self.node("Where", &[&is_first, a, b], vec![])
     }
 
-    /// Changes a node of the newest form to that of the operator set. What the form lacks stays, and is found by
-    /// the comparison with the table.
+    /// Changes a node from the newest form to the one in the operator set. Anything without an older form stays; the
+    /// comparison with the table reports it.
     pub(super) fn fit(&mut self, node: &mut onnx::Node) -> Result {
         let opset = self.writer.opset();
         for newer in onnx_opsets::versions(&node.op_type).iter().filter(|version| version.since > opset) {

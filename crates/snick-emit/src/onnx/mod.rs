@@ -95,9 +95,9 @@ fn files(
         let written = write(&graph, id, &mut writer);
         written.map_err(|error| writer.refusals.located(&graph, id, error))?;
     }
-    let (opset, is_fixed) = (writer.opset(), writer.checked.target.is_some());
+    let (opset, is_version_fixed) = (writer.opset(), writer.checked.target.is_some());
     let (mut model, data) = writer.finish(data_name, max_embedded);
-    devices::add(&graph, &mut model.message, is_fixed);
+    devices::add(&graph, &mut model.message, is_version_fixed);
     Ok(OnnxFiles { model: model.finish(), data, opset })
 }
 

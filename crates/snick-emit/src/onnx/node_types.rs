@@ -6,7 +6,7 @@ use snick_ir::onnx_opsets::{self, OperatorVersion};
 use snick_onnx as onnx;
 use snick_tensor::ElementType;
 
-/// What an operator set lacks to have a node.
+/// Why an operator set cannot express a node.
 pub(super) struct NodeLack {
     pub(super) what: String,
     /// If it only lacks an element type, this type, and the types that the operator has at this place.
@@ -35,7 +35,8 @@ pub(super) struct CheckedNodes {
 }
 
 impl CheckedNodes {
-    /// If the user asked for an operator set, notes what it lacks to have a node, and the types of its outputs.
+    /// If the user asked for an operator set, records the types of the node's outputs, and why the set cannot
+    /// express the node, if so.
     pub(super) fn compare(&mut self, node: &onnx::Node) {
         let Some(opset) = self.target.filter(|_| self.lack.is_none()) else { return };
         self.lack = match version(&node.op_type, opset) {
@@ -80,8 +81,8 @@ impl CheckedNodes {
             })
     }
 
-    /// The element type of an output, if it is known: the only one, the one that an attribute names, or that of
-    /// an input.
+    /// The element type of an output, if it is known: an attribute names it, the operator has no other, or an input
+    /// has the same.
     fn output_type(&self, node: &onnx::Node, version: &OperatorVersion, port: usize) -> Option<ElementType> {
         let named = node.attribute.iter().find(|attribute| matches!(&*attribute.name, "to" | "dtype"));
         let input = match &*node.op_type {

@@ -67,7 +67,7 @@ fn unranked(graph: &Graph) -> Vec<String> {
     ends.map(|(id, _)| graph.node(id).name().to_string()).collect()
 }
 
-/// What the operator set lacks to have a layer.
+/// Why the operator set cannot express a layer.
 fn gap(graph: &Graph, id: NodeId, opset: i64) -> Option<NodeLack> {
     if Layer::new(graph, id).is_ok_and(|layer| table::is_evaluated(&layer)) {
         return None;

@@ -80,7 +80,7 @@ fn decompress_in_wide_type(graph: &mut Graph, is_rounded: &dyn Fn(ElementType) -
     graph.for_each_body(|body| decompress_in_wide_type(body, is_rounded));
 }
 
-/// Whether a half float is computed, in at most so many steps, from a constant of a type that `is_of` selects.
+/// Whether a half float is computed from a constant whose type `is_of` accepts, in at most `steps` layers.
 fn is_weight_of(graph: &Graph, value: Value, is_of: &dyn Fn(ElementType) -> bool, steps: usize) -> bool {
     let Some(fact) = graph.fact(value) else { return false };
     let node = graph.node(value.node);
@@ -102,8 +102,8 @@ pub(super) fn lengthen(xml: &mut String, release: Release) {
     }
 }
 
-/// What the release lacks to read a layer; the newest need if there are several. No release reads a layer
-/// without an operation set.
+/// Why the release cannot read a layer; the newest need if there are several. No release reads a layer without
+/// an operation set.
 fn lacking(graph: &Graph, id: NodeId, release: Release) -> Option<Need> {
     let node = graph.node(id);
     if *node.version() == Version::Unversioned {

@@ -39,7 +39,7 @@ fn nd(p: &mut Patch) -> Result<RewriteResult> {
     scatter.build(p, [data, indices, updates], is_distinct)
 }
 
-/// Adds the updates of one position along the axis after those of another: their places differ.
+/// Visits the positions along the axis one after the other. At one position, no two updates have the same place.
 fn elements(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ScatterElementsUpdate(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (mut data, indices, updates) = (p.input(0)?, p.input(1)?, p.input(2)?);
