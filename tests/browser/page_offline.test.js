@@ -90,12 +90,20 @@ test("models of an embedding page are not kept", async () => {
   assert.equal(await page.locator("#viewer").isVisible(), false);
 });
 
-test("a new version replaces the old one as a whole", async (context) => {
+/** Serves a copy of the page. `release(number)` replaces it by a version, and `versions(page)` is what a page shows. */
+async function releases(context) {
   const folder = mkdtempSync(join(tmpdir(), "snick-site-"));
   cpSync(SITE, folder, { recursive: true });
+  const server = await serve(folder);
+  context.after(() => {
+    server.stop();
+    rmSync(folder, { recursive: true });
+  });
   const edit = (name, change) => writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
-  const release = (number) => {
-    edit("index.html", (html) => html.replace(/<html [^>]*>/, `<html lang="en" data-page="${number}">`));
+  const release = (number, start = "page.js") => {
+    edit("index.html", (html) => html.replace(/<html [^>]*>/, `<html lang="en" data-page="${number}">`)
+      .replace(/name="version" content=".*?"/, `name="version" content="release${number}"`)
+      .replace(/module" src=".*?"/, `module" src="${start}"`));
     edit("page.js", (script) => `${script}\ndocument.documentElement.dataset.script = "${number}";\n`);
     edit("service_worker.js", (script) => script.replace(/VERSION = ".*?"/, `VERSION = "release${number}"`));
   };
@@ -103,14 +111,14 @@ test("a new version replaces the old one as a whole", async (context) => {
     await page.waitForFunction(() => document.documentElement.dataset.script);
     return page.evaluate(() => ({ ...document.documentElement.dataset }));
   };
+  return { address: server.address, folder, release, versions };
+}
+
+test("a new version replaces the old one as a whole", async (context) => {
+  const { address, release, versions } = await releases(context);
   release(1);
-  const server = await serve(folder);
-  context.after(() => {
-    server.stop();
-    rmSync(folder, { recursive: true });
-  });
   const page = await watched(site.browser, () => true);
-  await page.goto(server.address);
+  await page.goto(address);
   await isInstalled(page);
   assert.deepEqual(await versions(page), { page: "1", script: "1" });
   release(2);
@@ -120,7 +128,7 @@ test("a new version replaces the old one as a whole", async (context) => {
   await screenshot(page, "page-update");
   // Another page uses the old version, so it stays.
   const other = await page.context().newPage();
-  await other.goto(server.address);
+  await other.goto(address);
   assert.deepEqual(await versions(other), { page: "1", script: "1" });
   await reload(page);
   assert.deepEqual(await versions(page), { page: "1", script: "1" });
@@ -133,5 +141,34 @@ test("a new version replaces the old one as a whole", async (context) => {
   assert.deepEqual(await versions(page), { page: "2", script: "2" });
   assert.equal(await page.locator("#update").isVisible(), false);
   assert.deepEqual(await page.evaluate(() => caches.keys()), ["snick-release2"]);
+  assert.deepEqual(page.problems, []);
+});
+
+test("a page whose files are of two versions loads again", async (context) => {
+  const { address, folder, release, versions } = await releases(context);
+  writeFileSync(join(folder, "late.js"), `
+    if (localStorage.isLate) await new Promise((resolve) => (window.go = resolve));
+    await import("./page.js");
+  `);
+  release(1, "late.js");
+  const page = await watched(site.browser, () => true);
+  await page.goto(address);
+  await isInstalled(page);
+  release(2);
+  await reload(page);
+  await page.locator("#update").waitFor();
+  // The new version starts after the page has been loaded, and before its scripts are.
+  await page.evaluate(() => (localStorage.isLate = "true"));
+  await page.reload();
+  await page.waitForFunction(() => window.go);
+  await page.evaluate(async () => {
+    const started = new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve));
+    (await navigator.serviceWorker.getRegistration()).waiting.postMessage("start");
+    await started;
+  });
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.page), "1");
+  await page.evaluate(() => window.go());
+  await page.waitForFunction(() => document.documentElement.dataset.page === "2");
+  assert.deepEqual(await versions(page), { page: "2", script: "2" });
   assert.deepEqual(page.problems, []);
 });

@@ -19,22 +19,30 @@ export async function register(update) {
 /** Maximum time in milliseconds to wait for the start of a new version. */
 const PATIENCE = 5000;
 
-/** Loads the page again with the version that waits, unless other pages use the present one. */
+/**
+ * Loads the page again if its files are of two versions, because a new version started in between. Otherwise loads the
+ * page again with the version that waits, unless other pages use the present one.
+ */
 export async function startNewVersion() {
   const active = navigator.serviceWorker?.controller;
-  const registration = active ? await navigator.serviceWorker.getRegistration() : null;
-  if (!registration?.waiting || (await countPages(active)) > 1) return;
-  const isOver = new Promise((resolve) => setTimeout(resolve, PATIENCE));
-  // Loads the page again even if the new version starts later, because versions do not mix. The page keeps its model.
+  if (!active) return;
+  // Also loads the page again if the new version starts later, so that versions do not mix. The page keeps its model.
   navigator.serviceWorker.addEventListener("controllerchange", () => location.reload(), { once: true });
+  const isOver = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  if ((await ask(active, "version")) !== document.querySelector("meta[name=version]").content) {
+    location.reload();
+    return isOver;
+  }
+  const registration = await navigator.serviceWorker.getRegistration();
+  if (!registration?.waiting || (await ask(active, "count pages")) > 1) return;
   registration.waiting.postMessage("start");
   await isOver;
 }
 
-function countPages(worker) {
+function ask(worker, question) {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.onmessage = ({ data }) => resolve(data);
-    worker.postMessage("count pages", [port2]);
+    worker.postMessage(question, [port2]);
   });
 }

@@ -4,12 +4,15 @@
 
 const CACHE = `snick-${VERSION}`;
 
-/** The page takes all its files from one cache, so versions never mix. */
+/** The page takes all its files from one cache. */
 addEventListener("install", (event) => event.waitUntil(install()));
 
 async function install() {
   const cache = await caches.open(CACHE);
   await cache.addAll(FILES.map((file) => new Request(file, { cache: "reload" })));
+  // The server may get a new version while this one is loaded.
+  const page = await (await cache.match("index.html")).text();
+  if (!page.includes(`"${VERSION}"`)) throw new Error(`index.html is not of version ${VERSION}`);
 }
 
 // A new version only starts when no page uses the old one, or when the only page asks for it before it loads anything.
@@ -34,5 +37,6 @@ async function answer(request) {
 
 addEventListener("message", async ({ data, ports: [reply] }) => {
   if (data === "start") skipWaiting();
+  if (data === "version") reply.postMessage(VERSION);
   if (data === "count pages") reply.postMessage((await clients.matchAll({ type: "window" })).length);
 });
