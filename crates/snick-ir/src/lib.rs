@@ -83,7 +83,7 @@ pub use op::{
 pub use origin::InputOrigin;
 pub use release::{
     IrFeature, Need, NeedCause, OpSupport, Release, TypeUse, earlier_definition, empty_need, feature_support,
-    has_empty_fact, needs, older_form, onnx_opsets, op_support, type_support,
+    has_empty_fact, needs, older_form, oldest_definition, onnx_opsets, op_support, type_support,
 };
 #[cfg(feature = "tokenizers")]
 pub use snick_text::TextError;

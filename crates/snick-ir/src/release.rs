@@ -28,7 +28,7 @@ use snick_tensor::ElementType;
 use self::table::TABLE;
 use crate::{Dialect, Version, ops};
 
-pub use self::earlier::earlier_definition;
+pub use self::earlier::{earlier_definition, oldest_definition};
 pub use self::need::{Need, NeedCause, empty_need, has_empty_fact, needs};
 
 /// A release of OpenVINO.

@@ -2,6 +2,7 @@
 
 mod control_flow;
 mod directml;
+mod older_release;
 mod onnx;
 mod text;
 mod uncopied_weights;

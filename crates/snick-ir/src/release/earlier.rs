@@ -8,9 +8,22 @@ use crate::{AttrValue, Attrs, NodeRef, Op, OpError, RawNode, Version, ops};
 /// # Errors
 /// If the previous definition cannot express the value of an attribute.
 pub fn earlier_definition(node: NodeRef) -> Result<Option<(Op, Version)>, OpError> {
-    let op = node.op();
+    before(node.op(), node.version(), node.outs().len())
+}
+
+/// The op of a layer in the oldest definition that expresses it; `None` if the layer uses this definition.
+pub fn oldest_definition(node: NodeRef) -> Option<Op> {
+    let earlier = |op: &Op, version: &Version| before(op, version, node.outs().len()).ok().flatten();
+    let mut oldest = earlier(node.op(), node.version())?;
+    while let Some(older) = earlier(&oldest.0, &oldest.1) {
+        oldest = older;
+    }
+    Some(oldest.0)
+}
+
+fn before(op: &Op, version: &Version, outputs: usize) -> Result<Option<(Op, Version)>, OpError> {
     let Some(entry) = ops::find(op.dialect(), op.type_name()) else { return Ok(None) };
-    let since = entry.name.defining_opset(node.version());
+    let since = entry.name.defining_opset(version);
     let Some(earlier) = since.and_then(|since| entry.name.extended_definition(since)) else {
         return Ok(None);
     };
@@ -26,7 +39,7 @@ pub fn earlier_definition(node: NodeRef) -> Result<Option<(Op, Version)>, OpErro
         attrs = without(&attrs, added.name);
     }
     let version = Version::Opset(earlier);
-    let mut raw = RawNode::openvino(entry.name.name, version.clone(), attrs, node.outs().len());
+    let mut raw = RawNode::openvino(entry.name.name, version.clone(), attrs, outputs);
     Ok(Some((Op::parse(&mut raw)?, version)))
 }
 
@@ -38,7 +51,7 @@ fn without(attrs: &Attrs<'static>, name: &str) -> Attrs<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text;
+    use crate::{Since, text};
 
     /// The earlier definition of layer `y`, from its text.
     fn earlier(layer: &str) -> Result<Option<(Op, Version)>, OpError> {
@@ -61,6 +74,21 @@ mod tests {
         assert_eq!(version, Version::Opset(3));
         assert!(!op.attrs().contains("stable") && op.attrs().contains("sort"));
         assert!(matches!(top_k(true), Err(OpError::Unsupported { .. })));
+    }
+
+    #[test]
+    fn the_oldest_definition_is_several_steps_away() {
+        let pool = |rounding: &str| {
+            let text = format!(
+                "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"1,1,4\"}}\n\
+                 %y = AvgPool-16(%x) {{kernel: [2], strides: [2], pads_begin: [0], pads_end: [0], \
+                 rounding_type: {rounding}}}\n%r = Result-1(%y)\n}}\n"
+            );
+            let graph = text::parse(&text, None).unwrap();
+            oldest_definition(graph.node(graph.find("y").unwrap()))
+        };
+        assert!(matches!(pool("floor"), Some(Op::AvgPool(op)) if op.since == Since(1)));
+        assert!(matches!(pool("ceil_torch"), Some(Op::AvgPool(op)) if op.since == Since(14)));
     }
 
     #[test]

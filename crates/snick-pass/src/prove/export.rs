@@ -3,13 +3,16 @@
 mod constants;
 mod sizes;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use snick_certificate as certificate;
 use snick_certificate::Attribute;
-use snick_ir::{AttrValue, Fact, Graph, Known, NodeId, Op, OpTraits, Value};
+use snick_ir::{AttrValue, Fact, Graph, Known, NodeId, Op, OpTraits, Value, oldest_definition};
 use snick_shape::Symbols;
 use snick_tensor::Tensor;
+
+use crate::legalize::decompose::as_logical;
 
 use self::constants::{Constants, integers};
 use self::sizes::Sizes;
@@ -20,7 +23,7 @@ pub(super) struct Exporter<'g> {
     pub(super) graph: certificate::Graph,
     constants: Constants,
     /// Ops with the same type and attributes that differ nevertheless.
-    variants: HashMap<String, Vec<&'g Op>>,
+    variants: HashMap<String, Vec<Cow<'g, Op>>>,
     pub(super) bodies: Vec<&'g Graph>,
     /// The value of each variable before a run.
     variables: HashMap<&'g str, certificate::Value>,
@@ -41,8 +44,9 @@ impl<'g> Exporter<'g> {
     pub(super) fn add(&mut self, graph: &'g Graph, id: NodeId, exported: &mut Exported, is_unknown: bool) {
         let node = graph.node(id);
         let op = node.op();
+        let exported_op = exported_op(graph, id);
         let mut new = certificate::Node {
-            op: op.type_name().to_string(),
+            op: exported_op.type_name().to_string(),
             is_unique: is_unknown || matches!(op, Op::Parameter(_)),
             ..certificate::Node::default()
         };
@@ -51,7 +55,7 @@ impl<'g> Exporter<'g> {
             let inputs = graph.inputs(id);
             tensors = self.constants.evaluate(node, &inputs, &exported.constants);
             new.inputs = inputs.iter().map(|input| exported.values.get(&(*input)?).copied()).collect();
-            new.attributes = self.attributes(op);
+            new.attributes = self.attributes(exported_op);
             new.bodies = op.bodies().map(|(_, body)| self.body(body)).collect();
             if let Op::ReadValue(read) = op {
                 // The value depends on the variable, and on the input if the variable is not set.
@@ -87,10 +91,10 @@ impl<'g> Exporter<'g> {
         self.graph.nodes.push(new);
     }
 
-    fn attributes(&mut self, op: &'g Op) -> BTreeMap<String, Attribute> {
+    fn attributes(&mut self, op: Cow<'g, Op>) -> BTreeMap<String, Attribute> {
         let mut attributes: BTreeMap<String, Attribute> =
             op.attrs().iter().map(|(name, value)| (name.to_string(), attribute(value))).collect();
-        if let Op::SubGraph(op) = op {
+        if let Op::SubGraph(op) = &*op {
             attributes.insert("kind".into(), format!("{:?}", op.kind).into());
             attributes.insert("maps".into(), format!("{:?}", op.maps).into());
             return attributes;
@@ -149,6 +153,20 @@ impl Exported {
         }
         Ok(())
     }
+}
+
+/// The op in its oldest definition, and of bitwise functions of booleans the logical ones, so that equal layers are
+/// equal.
+fn exported_op(graph: &Graph, id: NodeId) -> Cow<'_, Op> {
+    let node = graph.node(id);
+    let first = graph.inputs(id).first().copied().flatten().and_then(|input| graph.fact(input));
+    let logical = first.and_then(|fact| as_logical(node.op(), fact.element_type()));
+    let other = logical.or_else(|| match node.op() {
+        // The older definition has no negative indices.
+        Op::ScatterElementsUpdate(_) => None,
+        _ => oldest_definition(node),
+    });
+    other.map_or(Cow::Borrowed(node.op()), Cow::Owned)
 }
 
 fn output(fact: &Fact, symbols: &Symbols, own: certificate::Value, sizes: &mut Sizes) -> certificate::Output {

@@ -4,6 +4,8 @@
 pub(crate) mod concat_of_slices;
 pub(crate) mod drop_identities;
 pub(crate) mod fold_constants;
+pub(crate) mod fuse_attention;
+pub(crate) mod fuse_group_normalization;
 pub(crate) mod hoist_slice;
 pub(crate) mod hoist_slice_reshape;
 pub(crate) mod merge_duplicates;

@@ -134,13 +134,12 @@ impl EvalOp for ScaledDotProductAttention {
             None => scores,
             Some(mask) => {
                 check_mask(&mask, rows, keys)?;
-                let added = if mask.element_type() == ElementType::Boolean {
-                    let none = Tensor::scalar(f64::NEG_INFINITY).cast(wide)?;
-                    kernels::select(&mask, &Tensor::scalar(0.0).cast(wide)?, &none)?
+                let masked = if mask.element_type() == ElementType::Boolean {
+                    let never = Tensor::scalar(f64::NEG_INFINITY).cast(wide)?;
+                    kernels::select(&mask, &scores, &never)?
                 } else {
-                    mask.cast(wide)?
+                    BinaryOp::Add.apply(&scores, &mask.cast(wide)?)?
                 };
-                let masked = BinaryOp::Add.apply(&scores, &added)?;
                 // Free the scores early, because they take the most memory.
                 drop(scores);
                 masked

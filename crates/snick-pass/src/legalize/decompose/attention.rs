@@ -14,12 +14,12 @@ pub(crate) const RULE: Rule = Rule::exact("decompose-attention", attention).may_
 fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ScaledDotProductAttention(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
-    let query = scaled(p, query)?;
-    let mut scores = p.add_op(MatMul { transpose_a: false, transpose_b: true }, &[query, key])?;
+    let scaled = scaled(p, query)?;
+    let mut scores = p.add_op(MatMul { transpose_a: false, transpose_b: true }, &[scaled, key])?;
     let never = p.scalar_like(scores, f64::NEG_INFINITY)?;
     if op.causal {
         // Causal mask: query `i` attends to the keys up to key `i`.
-        let (rows, keys) = (count(p, scores, -2)?, count(p, scores, -1)?);
+        let (rows, keys) = (count(p, query, -2)?, count(p, key, -2)?);
         let rows = p.unsqueeze(rows, &[-1])?;
         let is_seen = p.less_equal(keys, rows)?;
         scores = p.select(is_seen, scores, never)?;

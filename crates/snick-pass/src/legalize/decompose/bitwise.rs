@@ -1,7 +1,7 @@
 //! Bitwise functions of booleans as logical ones.
 
 use snick_ir::Op;
-use snick_ir::ops::Logical;
+use snick_ir::ops::{Logical, LogicalNot};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BitwiseOp, LogicalOp};
@@ -12,16 +12,27 @@ pub(crate) const RULE: Rule = Rule::exact("bitwise-to-logical", logical);
 pub(crate) const NOT: Rule = Rule::exact("decompose-bitwise-not", not);
 
 fn logical(p: &mut Patch) -> Result<RewriteResult> {
-    let Op::Bitwise(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
-    let inputs = all_inputs(p)?;
-    let function = match op.function {
-        _ if p.element_type(inputs[0])? != ElementType::Boolean => return Ok(RewriteResult::NoMatch),
-        BitwiseOp::And => LogicalOp::And,
-        BitwiseOp::Or => LogicalOp::Or,
-        BitwiseOp::Xor => LogicalOp::Xor,
-        BitwiseOp::LeftShift | BitwiseOp::RightShift => return Ok(RewriteResult::NoMatch),
+    let element_type = p.input_facts()?.first().map(|fact| fact.element_type);
+    match element_type.and_then(|element_type| as_logical(p.node().op(), element_type)) {
+        Some(op) => p.add_op(op, &all_inputs(p)?).map(RewriteResult::one),
+        None => Ok(RewriteResult::NoMatch),
+    }
+}
+
+/// The logical function that a bitwise function of this element type is.
+pub(crate) fn as_logical(op: &Op, element_type: ElementType) -> Option<Op> {
+    let (function, broadcast) = match op {
+        _ if element_type != ElementType::Boolean => return None,
+        Op::BitwiseNot(_) => return Some(LogicalNot.into()),
+        Op::Bitwise(op) => match op.function {
+            BitwiseOp::And => (LogicalOp::And, op.broadcast),
+            BitwiseOp::Or => (LogicalOp::Or, op.broadcast),
+            BitwiseOp::Xor => (LogicalOp::Xor, op.broadcast),
+            BitwiseOp::LeftShift | BitwiseOp::RightShift => return None,
+        },
+        _ => return None,
     };
-    p.add_op(Logical { function, broadcast: op.broadcast }, &inputs).map(RewriteResult::one)
+    Some(Logical { function, broadcast }.into())
 }
 
 /// Computes `-1 - x`, or the largest integer minus `x` if there are no negative integers.
@@ -29,9 +40,6 @@ fn not(p: &mut Patch) -> Result<RewriteResult> {
     let Op::BitwiseNot(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
     let element_type = p.element_type(x)?;
-    if element_type == ElementType::Boolean {
-        return p.logical_not(x).map(RewriteResult::one);
-    }
     let ones = match element_type.integer_range_f64() {
         Some((min, _)) if min < 0.0 => -1.0,
         // The largest u64 is not a float.

@@ -4,7 +4,6 @@ use snick_ir::ops::nn::interpolate::Mode;
 use snick_ir::ops::{Interpolate, Slice8};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Dialect, Op, Since, Value, Version, earlier_definition, ops};
-use snick_shape::Interval;
 use snick_tensor::{ElementType, Tensor};
 
 use super::helpers::{Result, all_inputs, at_run_time, known, known_size};
@@ -12,11 +11,21 @@ use super::helpers::{Result, all_inputs, at_run_time, known, known_size};
 pub(crate) const RULE: Rule = Rule::exact("earlier-definition", earlier);
 pub(crate) const INTERPOLATE: Rule = Rule::exact("earlier-interpolate", interpolate);
 pub(crate) const PAD: Rule = Rule::for_target("earlier-pad", pad);
+pub(crate) const SCATTER_ELEMENTS: Rule = Rule::exact("earlier-scatter-elements", scatter_elements);
 
-/// Definitions that only add attributes: the previous one, if the attributes have their defaults.
+/// Definitions that only add attributes or negative integers: the previous one, if the attributes have their
+/// defaults, and no integer can be negative.
 fn earlier(p: &mut Patch) -> Result<RewriteResult> {
+    if let Op::Pad(_) = p.node().op()
+        && is_of(p, 12)
+        && !may_be_negative(p, 1)?
+        && !may_be_negative(p, 2)?
+    {
+        let op = p.node().op().clone();
+        return in_version(p, Version::Opset(1), op);
+    }
     match earlier_definition(p.node()) {
-        Ok(Some((op @ Op::ScatterElementsUpdate(_), version))) => scatter_elements(p, version, op),
+        Ok(Some((Op::ScatterElementsUpdate(_), _))) if may_be_negative(p, 1)? => Ok(RewriteResult::NoMatch),
         Ok(Some((op, version))) => in_version(p, version, op),
         Ok(None) => Ok(RewriteResult::NoMatch),
         Err(error) => Ok(RewriteResult::declined(error.to_string())),
@@ -29,20 +38,29 @@ fn in_version(p: &mut Patch, version: Version, op: Op) -> Result<RewriteResult> 
 }
 
 /// ScatterElementsUpdate-3 has no negative indices, so the size of the axis is added to them.
-fn scatter_elements(p: &mut Patch, version: Version, op: Op) -> Result<RewriteResult> {
+fn scatter_elements(p: &mut Patch) -> Result<RewriteResult> {
+    if !matches!(p.node().op(), Op::ScatterElementsUpdate(_)) || !may_be_negative(p, 1)? {
+        return Ok(RewriteResult::NoMatch);
+    }
+    // The other rule reports what the earlier definition lacks.
+    let Ok(Some((op, version))) = earlier_definition(p.node()) else { return Ok(RewriteResult::NoMatch) };
     let mut inputs = all_inputs(p)?;
     let (data, indices) = (inputs[0], inputs[1]);
-    if intervals(p, 1)?.is_none_or(|indices| indices.iter().any(|index| index.lo() < 0)) {
-        let Some(axis) = known(p, 3)?.and_then(|axes| axes.first().copied()) else {
-            return Ok(at_run_time("the axis"));
-        };
-        let size = p.size_of(data, axis)?;
-        let size = p.convert(size, p.element_type(indices)?)?;
-        let from_start = p.add(indices, size)?;
-        let is_negative = p.less(indices, 0.0)?;
-        inputs[1] = p.select(is_negative, from_start, indices)?;
-    }
+    let Some(axis) = known(p, 3)?.and_then(|axes| axes.first().copied()) else {
+        return Ok(at_run_time("the axis"));
+    };
+    let size = p.size_of(data, axis)?;
+    let size = p.convert(size, p.element_type(indices)?)?;
+    let from_start = p.add(indices, size)?;
+    let is_negative = p.less(indices, 0.0)?;
+    inputs[1] = p.select(is_negative, from_start, indices)?;
     p.add_op_of(version, op, &inputs, 1).map(RewriteResult::many)
+}
+
+/// Whether an integer in input `i` may be negative.
+fn may_be_negative(p: &Patch, i: usize) -> Result<bool> {
+    let fact = p.fact(p.input(i)?)?;
+    Ok(fact.elements().is_none_or(|elements| elements.iter().any(|element| p.interval(element).lo() < 0)))
 }
 
 /// Whether the layer uses the definition of this operation set.
@@ -78,15 +96,11 @@ fn pad(p: &mut Patch) -> Result<RewriteResult> {
     if !matches!(p.node().op(), Op::Pad(_)) || !is_of(p, 12) {
         return Ok(RewriteResult::NoMatch);
     }
+    if !may_be_negative(p, 1)? && !may_be_negative(p, 2)? {
+        return Ok(RewriteResult::NoMatch);
+    }
     let op = p.node().op().clone();
     let mut inputs = all_inputs(p)?;
-    let mut is_negative = Vec::new();
-    for i in 1..3 {
-        is_negative.push(intervals(p, i)?.is_none_or(|pads| pads.iter().any(|pad| pad.lo() < 0)));
-    }
-    if !is_negative.contains(&true) {
-        return in_version(p, Version::Opset(1), op);
-    }
     let rank = p.rank(inputs[0])?;
     let axes: Vec<i64> = (0..rank as i64).collect();
     let start = signed(p, 1, |pad| pad.min(0).saturating_neg(), |p, pads| p.negative(p.minimum(pads, 0)?))?;
@@ -119,10 +133,4 @@ fn signed(
         Some(pads) => p.ints(&pads.into_iter().map(of_known).collect::<Vec<_>>()),
         None => of_unknown(p, p.convert(p.input(i)?, ElementType::I64)?),
     }
-}
-
-/// The intervals of the integers in input `i`, if their number is known.
-fn intervals(p: &Patch, i: usize) -> Result<Option<Vec<Interval>>> {
-    let fact = p.fact(p.input(i)?)?;
-    Ok(fact.elements().map(|elements| elements.iter().map(|element| p.interval(element)).collect()))
 }

@@ -43,11 +43,15 @@ mod tests_of_releases;
 
 use snick_ir::rewrite::{CUSTOM_OPS, Rule};
 
+pub(crate) use bitwise::{RULE as LOGICAL, as_logical};
+pub(crate) use earlier_definition::RULE as DEFINITION;
+
 /// Rewrites to older definitions of OpenVINO's operations, for targets that read these operations.
 pub(crate) const DEFINITIONS: &[Rule] = &[
     earlier_definition::RULE,
     earlier_definition::INTERPOLATE,
     earlier_definition::PAD,
+    earlier_definition::SCATTER_ELEMENTS,
     pool::RULE,
     split::RULE,
     strided_slice::RULE,

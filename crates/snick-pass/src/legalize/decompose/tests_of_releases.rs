@@ -14,9 +14,16 @@ fn definitions_with_default_attributes_become_earlier_ones() {
         (IMAGE, format!("%out = AvgPool-14(%x) {pool}, \"exclude-pad\": true}}"), "AvgPool-1("),
         (IMAGE, format!("%out = MaxPool-14(%x) {pool}}}\n%i = Result-1(%out:1)"), "MaxPool-8"),
         (
-            &[("f32", "4,3"), ("i32", "2,3"), ("f32", "2,3")],
-            "%a = Const-1 i64[] <0>\n%out = ScatterElementsUpdate-12(%x, %y, %z, %a)".into(),
+            &[("f32", "4,3"), ("f32", "2,3")],
+            "%a = Const-1 i64[] <0>\n%i = Const-1 i32[2,3] <0, 1, 2, 3, 2, 1>\n\
+             %out = ScatterElementsUpdate-12(%x, %i, %y, %a)"
+                .into(),
             "ScatterElementsUpdate-3",
+        ),
+        (
+            &[("f32", "1..2,6")],
+            "%b = Const-1 i32[2] <0, 1>\n%out = Pad-12(%x, %b, %b) {pad_mode: reflect}".into(),
+            "Pad-1(",
         ),
         (
             &[("f32", "4,3"), ("i32", "2,1"), ("f32", "2,3")],
@@ -29,6 +36,20 @@ fn definitions_with_default_attributes_become_earlier_ones() {
         assert!(text.contains(version), "{text}");
     }
     silent(rule, &graph(IMAGE, "%out = SoftMax-8(%x) {axis: 1}"));
+}
+
+#[test]
+fn negative_indices_count_from_the_start() {
+    let scatter = |indices: &str| {
+        format!("{indices}%a = Const-1 i64[] <0>\n%out = ScatterElementsUpdate-12(%x, %i, %y, %a)")
+    };
+    for (inputs, indices) in [
+        (&[("f32", "N,3"), ("f32", "2,3")][..], "%i = Const-1 i32[2,3] <0, -1, -2, -1, 1, 0>\n"),
+        (&[("f32", "4,3"), ("f32", "2,3"), ("i64", "2,3")], "%i = Clamp-1(%z) {min: -4, max: 3}\n"),
+    ] {
+        let text = decomposes("earlier-scatter-elements", inputs, &scatter(indices));
+        assert!(text.contains("ScatterElementsUpdate-3"), "{text}");
+    }
 }
 
 #[test]
@@ -72,8 +93,6 @@ fn negative_pads_are_slices() {
             ),
         )
     };
-    let text = padded("0, 1", "0, 2", "reflect");
-    assert!(text.contains("Pad-1(") && !text.contains("Slice"), "{text}");
     for mode in ["constant", "edge", "reflect", "symmetric"] {
         let text = padded("0, -1", "1, 2", if mode == "reflect" { "edge" } else { mode });
         assert!(text.contains("Pad-1(") && text.contains("Slice-8"), "{text}");
@@ -96,7 +115,8 @@ fn bitwise_functions() {
         assert!(text.contains(logical), "{text}");
         silent("bitwise-to-logical", &graph(&[("i32", "2,3"), ("i32", "3")], &layers));
     }
-    for element_type in ["boolean", "i32", "i64", "u8"] {
+    decomposes("bitwise-to-logical", &[("boolean", "5")], "%out = BitwiseNot-13(%x)");
+    for element_type in ["i32", "i64", "u8"] {
         decomposes("decompose-bitwise-not", &[(element_type, "5")], "%out = BitwiseNot-13(%x)");
     }
     silent("decompose-bitwise-not", &graph(&[("u64", "5")], "%out = BitwiseNot-13(%x)"));
