@@ -372,7 +372,8 @@ impl Replacement {
         }
     }
 
-    /// Replaces the outputs of the root. The new values inherit its name and, if `keeps_facts`, its facts.
+    /// Replaces the outputs of the root. The new values inherit its name, with the number of the output if several
+    /// nodes replace it, and, if `keeps_facts`, its facts.
     fn commit(self, graph: &mut Graph, keeps_facts: bool) -> Committed {
         let Self { root, values, added } = self;
         let moved = graph.replace_outputs(root, &values);
@@ -382,7 +383,9 @@ impl Replacement {
             let Some(new) = new.filter(|new| new_nodes.binary_search(&new.node).is_ok()) else { continue };
             let replaced = graph.node(root);
             let (name, details) = (replaced.shared_name(), replaced.details().cloned());
-            let name = if values.len() > 1 { format!("{name}.{port}").into() } else { name };
+            let is_of_new = |value: &Option<Value>| value.is_some_and(|value| value.node == new.node);
+            let is_whole = values.len() == 1 || values.iter().all(is_of_new);
+            let name = if is_whole { name } else { format!("{name}.{port}").into() };
             let fact = graph.fact(Value { node: root, port }).cloned();
             let Some(node) = graph.node_mut(new.node) else { continue };
             node.name = name;
