@@ -33,8 +33,7 @@ impl Refusals {
         if let Some(error) = infer(&mut graph.clone()).into_iter().next() {
             return Err(error.into());
         }
-        let has_variables = graph.ids().any(|id| is_variable(graph.node(id).op()));
-        let can_be_stateless = has_variables && make_stateless(&mut graph.clone()).is_ok();
+        let can_be_stateless = can_be_stateless(graph);
         apply_throughout(graph, &[inline_if::RULE, inline_if::HALVES, skip_loop::RULE, decompression::RULE])?;
         Ok(Self { format, declined: for_target(graph, target), can_be_stateless })
     }
@@ -56,7 +55,7 @@ impl Refusals {
             Some(missed) if matches!(node.op(), Op::Custom(_)) => format!("{what} ({})", missed.reason),
             Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
             _ if what == VARIABLE && self.can_be_stateless => {
-                format!("{what} (--stateless makes it an input and an output)")
+                format!("{what} ({STATELESS})")
             }
             _ => what,
         }
@@ -65,7 +64,16 @@ impl Refusals {
 
 const VARIABLE: &str = "a variable";
 
-fn is_variable(op: &Op) -> bool {
+/// What to do about a variable.
+pub(crate) const STATELESS: &str = "--stateless makes it an input and an output";
+
+/// Whether there are variables, and `--stateless` can turn all of them into inputs and outputs.
+pub(crate) fn can_be_stateless(graph: &Graph) -> bool {
+    let has_variables = graph.ids().any(|id| is_variable(graph.node(id).op()));
+    has_variables && make_stateless(&mut graph.clone()).is_ok()
+}
+
+pub(crate) fn is_variable(op: &Op) -> bool {
     matches!(op, Op::ReadValue(_) | Op::Assign(_))
 }
 

@@ -3,6 +3,8 @@
 use snick_ir::rewrite::MissedRewrite;
 use snick_ir::{Graph, Located, NodeId, NodeRef, Op, OpError};
 
+use crate::legalized::{STATELESS, can_be_stateless, is_variable};
+
 /// Why a target cannot read a layer.
 pub(crate) struct Lack {
     pub(crate) what: String,
@@ -50,7 +52,10 @@ impl OlderTarget<'_> {
         // The layer itself may be unknown to all targets, unlike the layers that replace it.
         let own = (self.lacks)(graph, id).filter(|own| own.since.is_some() || lack.since.is_none());
         let Lack { what, since } = own.unwrap_or(lack);
-        let reason = reason.filter(|reason| *reason != what);
+        let reason = reason.filter(|reason| *reason != what).or_else(|| {
+            let is_avoidable = is_variable(graph.node(id).op()) && can_be_stateless(self.original);
+            is_avoidable.then(|| STATELESS.to_string())
+        });
         let error = OpError::NeedsRelease { what, target: self.target.clone(), since, reason };
         graph.located(id, error).into()
     }

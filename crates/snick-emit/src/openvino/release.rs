@@ -180,6 +180,19 @@ mod tests {
         assert_eq!((error.layer.as_str(), error.op.as_str()), ("y", "EmbeddingBagOffsets"));
     }
 
+    #[test]
+    fn a_refusal_says_how_to_avoid_variables() {
+        let layers = "%x = Parameter-1 {element_type: f32, shape: \"N\"}
+             %s = ReadValue-6(%x) {variable_id: \"s\", variable_type: f32, variable_shape: \"?\"}
+             %a = Assign-6(%s) {variable_id: \"s\"}
+             %y = Result-1(%s)";
+        let error = written(layers, OLD).unwrap_err().error;
+        assert!(matches!(&error, OpError::NeedsRelease { reason: Some(_), .. }), "{error}");
+        let other = "%x = Parameter-1 {element_type: f8e5m2, shape: \"N\"}\n%y = Result-1(%x)";
+        let error = written(other, OLD).unwrap_err().error;
+        assert!(matches!(&error, OpError::NeedsRelease { reason: None, .. }), "{error}");
+    }
+
     /// Layers that a release reads, but computes wrongly; the first release that computes them; and an operation that
     /// they become before.
     #[test]

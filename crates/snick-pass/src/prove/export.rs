@@ -12,7 +12,7 @@ use snick_ir::{AttrValue, Fact, Graph, Known, NodeId, Op, OpTraits, Value, oldes
 use snick_shape::Symbols;
 use snick_tensor::Tensor;
 
-use crate::legalize::decompose::as_logical;
+use crate::legalize::decompose::bitwise::as_logical;
 
 use self::constants::{Constants, integers};
 use self::sizes::Sizes;

@@ -8,7 +8,7 @@ mod activations;
 mod adaptive_pool;
 mod arithmetic;
 mod attention;
-mod bitwise;
+pub(crate) mod bitwise;
 mod blocks;
 mod broadcast;
 mod conversions;
@@ -43,7 +43,7 @@ mod tests_of_releases;
 
 use snick_ir::rewrite::{CUSTOM_OPS, Rule};
 
-pub(crate) use bitwise::{RULE as LOGICAL, as_logical};
+pub(crate) use bitwise::RULE as LOGICAL;
 pub(crate) use earlier_definition::RULE as DEFINITION;
 
 /// Rewrites to older definitions of OpenVINO's operations, for targets that read these operations.
