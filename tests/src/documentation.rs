@@ -115,7 +115,7 @@ fn pages() -> Vec<Page> {
         "CONTRIBUTING.md",
         "SECURITY.md",
         "tests/known_differences.md",
-        "tests/conformance/README.md",
+        "conformance/README.md",
     ];
     book().into_iter().chain(beside.map(|name| Page::read(root().join(name)))).collect()
 }

@@ -1,4 +1,4 @@
-//! The conformance suite `tests/conformance/slices.jsonl`: cases chosen by rule, answers computed by
+//! The conformance suite `conformance/cases/slices.jsonl`: cases chosen by rule, answers computed by
 //! [`super::rule`].
 //!
 //! The file is data for any implementation. `SNICK_WRITE_CONFORMANCE=1` writes it again.
@@ -291,7 +291,7 @@ fn shape_text(shape: &[Size]) -> String {
 #[test]
 fn the_suite_is_generated_from_the_rule() {
     let lines = cases().iter().enumerate().map(|(i, case)| line(i, case) + "\n").collect::<String>();
-    let path = files::root().join("tests/conformance/slices.jsonl");
+    let path = files::root().join("conformance/cases/slices.jsonl");
     if std::env::var_os("SNICK_WRITE_CONFORMANCE").is_some() {
         std::fs::write(&path, &lines).unwrap();
     }
@@ -321,7 +321,7 @@ fn read(line: &Value) -> (Slicing, String) {
 
 #[test]
 fn every_case_of_the_suite_holds() {
-    let file = std::fs::read_to_string(files::root().join("tests/conformance/slices.jsonl")).unwrap();
+    let file = std::fs::read_to_string(files::root().join("conformance/cases/slices.jsonl")).unwrap();
     let mut count = 0;
     for line in file.lines() {
         let line: Value = serde_json::from_str(line).unwrap();

@@ -1,0 +1,7 @@
+"""Model files of a case, written with the standard library only."""
+
+from .model import Model, build
+from .onnx_file import onnx_bytes
+from .openvino_file import openvino_texts
+
+__all__ = ["Model", "build", "onnx_bytes", "openvino_texts"]

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Asks engines every case and prints how many answers are right, by group.
+
+An engine is a file in `runners/`. Failures that are not in `runners/ENGINE.expected.txt` make the exit code 1.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from judge import FAILURES, GROUPS, OUTCOMES, expected, judge, questions
+from worker import Worker, serve
+
+HERE = Path(__file__).parent
+
+
+def engines():
+    return sorted(path.stem for path in (HERE / "runners").glob("*.py") if path.stem not in ("__init__", "onnx_models"))
+
+
+def cases(text):
+    """The cases whose id or file contains a text."""
+    for path in sorted((HERE / "cases").glob("*.jsonl")):
+        for line in path.read_text().splitlines():
+            case = json.loads(line)
+            if text in case["id"] or text in path.name:
+                yield case
+
+
+def score(engine, asked, seconds):
+    """The version of an engine, and for each question its group, case, kind, outcome and the reply."""
+    worker = Worker(engine, seconds)
+    found = []
+    for case in asked:
+        for group, kind in questions(case, worker.dialect):
+            reply = worker.ask(kind, case)
+            found.append((group, case, kind, outcome(case, kind, reply, worker.dialect), reply))
+    worker.stop()
+    return worker, found
+
+
+def outcome(case, kind, reply, dialect):
+    for name in ("crash", "hang"):
+        if name in reply:
+            return name
+    if "not_offered" in reply:
+        return "not offered"
+    if kind == "refuse":
+        # Without a run, no output is claimed, and a shape of nothing is not false.
+        return "right" if "error" in reply else "wrong" if reply["is_run"] else "loose"
+    if "error" in reply:
+        return "error"
+    return judge(case, kind, reply["answer"], dialect)
+
+
+def show_table(engine, version, found):
+    counts = Counter((group, outcome) for group, _, _, outcome, _ in found)
+    print(f"\n{engine} {version}\n")
+    print("| group | " + " | ".join(OUTCOMES) + " |\n|---|" + "---:|" * len(OUTCOMES))
+    for group in GROUPS:
+        row = [counts[group, outcome] for outcome in OUTCOMES]
+        if sum(row):
+            print(f"| {group} | " + " | ".join(str(count) if count else "" for count in row) + " |")
+
+
+def show_failure(case, kind, outcome, reply, dialect):
+    given = reply.get("answer", reply)
+    question = {key: value for key, value in case.items() if key not in ("expect", "dialects")}
+    print(f"\n{outcome} ({kind}): {json.dumps(question)}")
+    print(f"  expected {json.dumps(expected(case, dialect))}")
+    print(f"  given    {json.dumps(given)}")
+
+
+def compare(engine, version, found, is_update, is_whole):
+    """Whether every failure is expected; `is_update` writes the list of them instead."""
+    path = HERE / "runners" / f"{engine}.expected.txt"
+    failed = [f"{case['id']} {kind} {outcome}" for _, case, kind, outcome, _ in found if outcome in FAILURES]
+    if is_update:
+        path.write_text("\n".join([f"# {engine} {version}", *failed]) + "\n")
+        return True
+    listed = path.read_text().splitlines()[1:] if path.exists() else []
+    new = sorted(set(failed) - set(listed))
+    fixed = sorted(set(listed) - set(failed)) if is_whole else []
+    print(f"\n{len(failed)} failures, {len(new)} unexpected, {len(fixed)} expected ones did not occur")
+    for line in new[:20]:
+        print(f"  unexpected: {line}")
+    return not new
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("engines", nargs="*", metavar="ENGINE", help=f"one of {', '.join(engines())}, or all")
+    parser.add_argument("--cases", default="", metavar="TEXT", help="only cases whose id or file contains this")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N failures in full")
+    parser.add_argument("--show-loose", action="store_true", help="count loose answers as failures in --show")
+    parser.add_argument("--update", action="store_true", help="write the lists of expected failures")
+    parser.add_argument("--seconds", type=float, default=20, help="time limit of a question")
+    parser.add_argument("--snick", metavar="PATH", help="the program for the engine snick")
+    parser.add_argument("--serve", metavar="ENGINE", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.snick:
+        os.environ["SNICK"] = str(Path(options.snick).resolve())
+    if options.serve:
+        return serve(options.serve)
+    asked = list(cases(options.cases))
+    is_expected = True
+    for engine in engines() if options.engines == ["all"] else options.engines:
+        try:
+            worker, found = score(engine, asked, options.seconds)
+        except RuntimeError as error:
+            print(f"\n{error}", file=sys.stderr)
+            is_expected = False
+            continue
+        show_table(engine, worker.version, found)
+        shown = (*FAILURES, "loose") if options.show_loose else FAILURES
+        for _, case, kind, outcome, reply in [entry for entry in found if entry[3] in shown][: options.show]:
+            show_failure(case, kind, outcome, reply, worker.dialect)
+        is_expected &= compare(engine, worker.version, found, options.update, not options.cases)
+        sys.stdout.flush()
+    return 0 if is_expected else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

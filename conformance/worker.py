@@ -1,0 +1,87 @@
+"""Runs an engine in a process of its own, so that its crash or hang is a result."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+START_SECONDS = 120
+
+
+def serve(engine):
+    """Answers the questions on standard input. What the engine prints goes to standard error."""
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    runner = import_module(f"runners.{engine}")
+    offered = [kind for kind in ("infer", "run") if hasattr(runner, kind)]
+    hello = {"version": runner.version(), "offered": offered, "dialect": getattr(runner, "DIALECT", None)}
+    print(json.dumps(hello), file=replies, flush=True)
+    for line in sys.stdin:
+        kind, case = json.loads(line)
+        print(json.dumps(reply(runner, offered, kind, case)), file=replies, flush=True)
+
+
+def reply(runner, offered, kind, case):
+    """`{"answer": .., "is_run": ..}`, `{"error": text}` or `{"not_offered": text}`."""
+    from runners import NotOffered
+
+    kinds = offered if kind == "refuse" else [kind]
+    if kinds == ["infer"] and case["expect"].get("refused") == "run":
+        kinds = []
+    if not set(kinds) & set(offered):
+        return {"not_offered": "kind of question"}
+    answer, is_run, reasons = None, False, []
+    for name in kinds:
+        try:
+            answer = getattr(runner, name)(case)
+            is_run = name == "run"
+        except NotOffered as reason:
+            reasons.append(str(reason))
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"[:500]}
+    return {"not_offered": reasons[0]} if len(reasons) == len(kinds) else {"answer": answer, "is_run": is_run}
+
+
+class Worker:
+    """An engine in another process, which is started again after a crash or a hang."""
+
+    def __init__(self, engine, seconds):
+        self.engine, self.seconds, self.process = engine, seconds, None
+        self.start()
+
+    def start(self):
+        command = [sys.executable, str(Path(__file__).parent / "run.py"), "--serve", self.engine]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, text=True, **pipes)
+        hello = self.read(START_SECONDS)
+        if "version" not in hello:
+            raise RuntimeError(f"the runner {self.engine} does not start; try run.py --serve {self.engine}")
+        self.version, self.offered, self.dialect = hello["version"], hello["offered"], hello["dialect"]
+
+    def ask(self, kind, case):
+        """The reply, or `{"crash": ..}` or `{"hang": ..}`."""
+        try:
+            print(json.dumps([kind, case]), file=self.process.stdin, flush=True)
+            found = self.read(self.seconds)
+        except BrokenPipeError:
+            found = {"crash": "the process ended"}
+        if "crash" in found or "hang" in found:
+            self.stop()
+            self.start()
+        return found
+
+    def read(self, seconds):
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            return {"hang": f"no answer within {seconds} s"}
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)
+        return {"crash": f"exit code {self.process.wait()}"}
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin = self.process.stdout = None
