@@ -56,3 +56,15 @@ def without_declared_shape(model):
     for output in model.graph.output:
         output.type.tensor_type.ClearField("shape")
     return model
+
+
+def split_dims(text):
+    """The dims of a shape; commas inside parentheses do not separate."""
+    dims, depth = [""], 0
+    for char in text:
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            dims.append("")
+        else:
+            dims[-1] += char
+    return [dim.strip() for dim in dims if dim.strip()]

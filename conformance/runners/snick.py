@@ -10,7 +10,7 @@ import numpy
 
 from formats import build, onnx_bytes, openvino_texts
 
-from .onnx_models import answer, feeds
+from .onnx_models import answer, feeds, split_dims
 
 PROGRAM = os.environ.get("SNICK", "snick")
 
@@ -49,19 +49,7 @@ def infer(case):
     shape = output.get("symbolic", output["shape"]) if has_symbols else output["shape"]
     if not shape.startswith("["):
         return None
-    return [dimension(dim) for dim in split(shape[1:-1])]
-
-
-def split(text):
-    """The dims of a shape; commas inside parentheses do not separate."""
-    dims, depth = [""], 0
-    for char in text:
-        depth += {"(": 1, ")": -1}.get(char, 0)
-        if char == "," and depth == 0:
-            dims.append("")
-        else:
-            dims[-1] += char
-    return [dim.strip() for dim in dims if dim.strip()]
+    return [dimension(dim) for dim in split_dims(shape[1:-1])]
 
 
 def dimension(text):
