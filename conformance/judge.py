@@ -14,7 +14,7 @@ FAILURES = ("wrong", "error", "crash", "hang")
 BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: lambda a, b: Fraction(a) / b,
           ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
 CALLS = {"floor": floor, "ceiling": ceil, "ceil": ceil, "min": min, "max": max, "Min": min, "Max": max, "abs": abs,
-         "Mod": operator.mod}
+         "Mod": operator.mod, "mod": operator.mod, "floordiv": operator.floordiv}
 
 
 class Unknown(Exception):
@@ -64,8 +64,11 @@ def expected(case, dialect=None):
     return case["expect"] | case.get("dialects", {}).get(dialect, {})
 
 
-def judge(case, kind, answer, dialect=None):
-    """The outcome of an answer that is no error: the dims, or the dims and elements."""
+def judge(case, kind, answer, dialect=None, least=0):
+    """The outcome of an answer that is no error: the dims, or the dims and elements.
+
+    `least` is the smallest size that a name stands for in this engine.
+    """
     expect = expected(case, dialect)
     if kind == "run":
         return "right" if answer == [expect["dims"], expect["indices"]] else "wrong"
@@ -73,7 +76,8 @@ def judge(case, kind, answer, dialect=None):
         return "loose"
     if "at" in expect:
         count = len(expect["symbols"])
-        rows = [(dict(zip(expect["symbols"], row)), row[count:]) for row in expect["at"]]
+        known = [row for row in expect["at"] if min(row[:count]) >= least]
+        rows = [(dict(zip(expect["symbols"], row)), row[count:]) for row in known]
         if len(answer) != len(rows[0][1]):
             return "wrong"
         found = [judge_expression(dim, i, rows) for i, dim in enumerate(answer)]

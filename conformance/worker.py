@@ -17,7 +17,8 @@ def serve(engine):
     os.dup2(2, 1)
     runner = import_module(f"runners.{engine}")
     offered = [kind for kind in ("infer", "run") if hasattr(runner, kind)]
-    hello = {"version": runner.version(), "offered": offered, "dialect": getattr(runner, "DIALECT", None)}
+    hello = {"version": runner.version(), "offered": offered}
+    hello |= {"dialect": getattr(runner, "DIALECT", None), "least": getattr(runner, "LEAST", 0)}
     print(json.dumps(hello), file=replies, flush=True)
     for line in sys.stdin:
         kind, case = json.loads(line)
@@ -59,7 +60,7 @@ class Worker:
         hello = self.read(START_SECONDS)
         if "version" not in hello:
             raise RuntimeError(f"the runner {self.engine} does not start; try run.py --serve {self.engine}")
-        self.version, self.offered, self.dialect = hello["version"], hello["offered"], hello["dialect"]
+        self.version, self.dialect, self.least = hello["version"], hello["dialect"], hello["least"]
 
     def ask(self, kind, case):
         """The reply, or `{"crash": ..}` or `{"hang": ..}`."""

@@ -176,15 +176,16 @@ def symbols_of(case):
     return list(dict.fromkeys(size for size in case["shape"] if not is_interval(size)))
 
 
-def table(case, most):
+def table(case, rule=walk):
     """Rows with a value of each symbol, followed by the dims of the output for these values."""
+    most = table_size(case)
     names = symbols_of(case)
     rows = []
     for values in product(range(most + 1), repeat=len(names)):
         at = dict(zip(names, values))
         dims = [at.get(size, size) for size in case["shape"]]
         entries, outputs = resolve(case, len(dims))
-        kept = {entry.axis: len(entry.select(dims[entry.axis], walk)) for entry in entries}
+        kept = {entry.axis: len(entry.select(dims[entry.axis], rule)) for entry in entries}
         rows.append([*values, *(1 if axis is None else kept.get(axis, dims[axis]) for axis in outputs)])
     return rows
 

@@ -16,19 +16,18 @@ def version():
 
 def run(case):
     model = build(case)
-    if model.dialect != "onnx":
-        raise NotOffered("operations of OpenVINO")
-    if model.layers[0].kind != "Slice":
-        raise NotOffered("operators other than Slice")
-    return answer(select(case, feeds(model)["data"]))
+    if model.dialect != "onnx" or model.layers[0].kind != "Slice":
+        raise NotOffered("operators other than ONNX's Slice")
+    data = feeds(model)["data"]
+    return answer(data[index_of(case, data.ndim)])
 
 
-def select(case, data):
+def index_of(case, rank):
+    """The index of a Slice, as in `data[index]`."""
     lists = [case[name] for name in ("start", "stop")]
     lists.append(case.get("step", [1] * len(lists[0])))
     axes = case.get("axes", range(len(lists[0])))
-    index = [slice(None)] * data.ndim
+    index = [slice(None)] * rank
     for axis, *numbers in zip(axes, *lists, strict=True):
         index[axis] = slice(*numbers)
-    return data[tuple(index)]
-
+    return tuple(index)
