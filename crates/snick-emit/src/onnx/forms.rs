@@ -36,7 +36,7 @@ impl Emitter<'_> {
             return self.node(operator, &[a, b], vec![]);
         }
         let is_first = self.node(comparison, &[a, b], vec![]);
-        self.node("Where", &[&is_first, a, b], vec![])
+        self.node("Where", &[is_first.as_str(), a, b], vec![])
     }
 
     /// Changes a node from the newest form to the one in the operator set. Anything without an older form stays; the

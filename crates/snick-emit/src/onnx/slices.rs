@@ -148,7 +148,7 @@ fn variadic_split(e: &mut Emitter) -> Result {
 fn computed_parts(e: &mut Emitter, lengths: &str, axis: i64) -> Result {
     let (data, zero, axes) = (e.input(0)?, e.index(0)?, e.vector(&[axis])?);
     let ends = e.node("CumSum", &[lengths, &zero], vec![]);
-    let starts = e.node("Sub", &[&ends, lengths], vec![]);
+    let starts = e.node("Sub", &[ends.as_str(), lengths], vec![]);
     for port in 0..e.outputs().len() {
         let at = port as i64;
         let (start, end) = (e.cut(&starts, 0, at, at + 1)?, e.cut(&ends, 0, at, at + 1)?);
