@@ -7,6 +7,8 @@ from .movement import add_movement
 
 MASKS = ["begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask"]
 DATA_TYPE = "f32"
+# What is done to a size, in this order, and the key with the number.
+STEPS = [("Mul", "times"), ("Div", "over"), ("Add", "plus")]
 
 
 @dataclass
@@ -51,6 +53,9 @@ class Model:
 
     def add_list(self, name, values, element_type, is_late, dims=None):
         """Indices: a constant, or an input if its values are known only at run time. Without dims, a list."""
+        if any(isinstance(value, dict) for value in values):
+            self.add_computed(name, values)
+            return
         array = Array(element_type, [len(values)] if dims is None else dims, values)
         if is_late:
             self.inputs[name] = element_type, array.dims
@@ -58,11 +63,31 @@ class Model:
         else:
             self.constants[name] = array
 
+    def add_computed(self, name, values):
+        """A list in which some entries are computed from the sizes of the data, as `size * times / over + plus`."""
+        self.add_layer("Shape", 13, ["data"], [f"{name}.sizes"])
+        parts = []
+        for i, value in enumerate(values):
+            parts.append(f"{name}.{i}")
+            if not isinstance(value, dict):
+                self.constants[parts[-1]] = Array("i64", [1], [value])
+                continue
+            steps = [("Gather", value["axis"])]
+            steps += [(kind, value[key]) for kind, key in STEPS if key in value]
+            source = f"{name}.sizes"
+            for at, (kind, number) in enumerate(steps):
+                output = parts[-1] if at == len(steps) - 1 else f"{name}.{i}.{kind}"
+                self.constants[f"{output}.by"] = Array("i64", [1], [number])
+                self.add_layer(kind, 13, [source, f"{output}.by"], [output])
+                source = output
+        self.add_layer("Concat", 13, parts, [name], {"axis": 0})
+
     def add_scalar(self, name, value):
         """A constant of the type of the data."""
         self.constants[name] = Array(DATA_TYPE, [], [value])
 
     def add_layer(self, *arguments):
+        """Adds a `Layer` with these fields."""
         self.layers.append(Layer(*arguments))
 
     @property

@@ -1,6 +1,7 @@
 """The questions, one function per file of cases. Each yields cases without ids and answers."""
 
 from . import movement, slices
+from .shape_graphs import shape_graphs
 
 FAMILIES = {
     "onnx_slice": slices.onnx_slice,
@@ -10,4 +11,5 @@ FAMILIES = {
     "slice_symbols": slices.symbols,
     "slice_run_time": slices.run_time,
     **movement.FAMILIES,
+    "shape_graphs": shape_graphs,
 }
