@@ -8,6 +8,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from runners import NotOffered
+
 START_SECONDS = 120
 
 
@@ -27,8 +29,6 @@ def serve(engine):
 
 def reply(runner, offered, kind, case):
     """`{"answer": .., "is_run": ..}`, `{"error": text}` or `{"not_offered": text}`."""
-    from runners import NotOffered
-
     kinds = offered if kind == "refuse" else [kind]
     if kinds == ["infer"] and case["expect"].get("refused") == "run":
         kinds = []
