@@ -28,25 +28,30 @@ def python_walk(size, start, stop, step):
     return list(range(*slice(start, stop, step).indices(size)))
 
 
-def settled(bounds, step):
-    """A size from which on the length of a slice follows one simple law.
+def settled(bounds, step, is_known):
+    """A size from which on the shortest and the longest length of a slice follow one simple law each.
 
     A bound counts from one end of the axis. If the axis has at least as many elements as the bounds say, no bound is
     clamped, unless it is further away than any axis is long. Then the distance between the bounds is constant, or it
     grows or falls by one whenever the axis grows by one. Once the axis is longer than both bounds together, a falling
     distance has passed zero. From then on the length is constant, or it grows by one with every `|step|` elements.
+
+    If not all numbers are known, several of these laws compete. A constant length is at most the sum of the bounds, so
+    a growing one exceeds all constant ones after as many further steps.
     """
-    near = [abs(bound) for bound in bounds if bound is not None and abs(bound) < LONGEST]
-    return sum(near) + 2 + min(abs(step), LONGEST)
+    near = sum(abs(bound) for bound in bounds if bound is not None and abs(bound) < LONGEST)
+    step = min(abs(step), LONGEST)
+    return near + 2 + (step if is_known else step * (near + 3))
 
 
-def hull(least, most, bounds, steps, lengths):
+def hull(least, most, bounds, steps, lengths, is_known):
     """The smallest interval with all lengths on axes of `least..most` elements; `most` may be `None`.
 
-    `lengths(size)` lists the lengths that are possible for a size. `bounds` and `steps` are the known ones.
+    `lengths(size)` lists the lengths that are possible for a size. `bounds` and `steps` are the known ones, and
+    `is_known` says whether these are all.
     """
     period = max([abs(step) for step in steps if abs(step) < LONGEST] + [1])
-    end = max(settled(bounds, period), least) + period
+    end = max(settled(bounds, period, is_known), least) + period
     found = set()
     for size in range(least, (end if most is None else most) + 1):
         found.update(lengths(size))

@@ -154,10 +154,11 @@ def inferred(case):
             if axis is None:
                 dims.append((1, 1))
                 continue
-            bounds = [] if entry is None else [entry.start, entry.stop]
+            bounds = [] if entry is None else [("start", entry.start), ("stop", entry.stop)]
+            bounds = [value for name, value in bounds if name not in unknown]
             steps = [] if entry is None or "step" in unknown else [entry.step]
             least, most = read_interval(shape[axis]) if is_interval(shape[axis]) else (0, None)
-            dims.append(hull(least, most, bounds, steps, lengths_of(entry, unknown)))
+            dims.append(hull(least, most, bounds, steps, lengths_of(entry, unknown), not unknown))
         found = dims if found is None else [join(*pair) for pair in zip(found, dims)]
     return [interval_text(*dim) for dim in found]
 
