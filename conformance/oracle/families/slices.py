@@ -104,7 +104,12 @@ def onnx_axes():
     yield onnx("omitted-inputs", shape, [1, 0], [2, -1])
     yield onnx("omitted-inputs", shape, [1, 0], [2, -1], None, [2, 1])
     yield onnx("omitted-inputs", shape, [1, 0, -1], [2, -1, -9], [1, 1, -1])
-    random = Random(1)
+    for dims, numbers, axes in slices_of_all_ranks(Random(1)):
+        yield onnx("ranks", dims, *numbers, axes)
+
+
+def slices_of_all_ranks(random):
+    """The dims of the data, then the starts, stops and steps, then their axes."""
     for rank in range(1, 7):
         for _ in range(12):
             dims = [random.choice([1, 2, 2, 3, 4]) for _ in range(rank)]
@@ -113,7 +118,7 @@ def onnx_axes():
             axes = random.sample(range(rank), random.randint(1, rank))
             numbers = [numbers_for(random, dims[axis]) for axis in axes]
             axes = [axis - rank if random.random() < 0.4 else axis for axis in axes]
-            yield onnx("ranks", dims, *zip(*numbers), axes)
+            yield dims, zip(*numbers), axes
 
 
 def numbers_for(random, size):
@@ -147,15 +152,8 @@ def openvino_slice():
     for start, stop, step in [*examples, (100, -100, -1)]:
         yield slice_8("clamping", [10], [start], [stop], [step])
     yield slice_8("axes", [2, 5], [0, 1], [2, 4], [1, 2], [0, 1])
-    for rank in range(1, 7):
-        for _ in range(12):
-            dims = [random.choice([1, 2, 2, 3, 4]) for _ in range(rank)]
-            if random.random() < 0.2:
-                dims[random.randrange(rank)] = 0
-            axes = random.sample(range(rank), random.randint(1, rank))
-            numbers = [numbers_for(random, dims[axis]) for axis in axes]
-            axes = [axis - rank if random.random() < 0.4 else axis for axis in axes]
-            yield slice_8("ranks", dims, *zip(*numbers), axes, index_type=random.choice(["i64", "i32"]))
+    for dims, numbers, axes in slices_of_all_ranks(random):
+        yield slice_8("ranks", dims, *numbers, axes, index_type=random.choice(["i64", "i32"]))
     for axes in ([I64[0]], [I64[1]], [6], [-4]):
         yield slice_8("axes-refused", [2, 3, 4], [0], [1], [1], axes)
     yield slice_8("lengths-differ", [2, 3], [0, 0], [1], [1, 1])

@@ -8,12 +8,12 @@ use crate::{AttrValue, Attrs, NodeRef, Op, OpError, RawNode, Version, ops};
 /// # Errors
 /// If the previous definition cannot express the value of an attribute.
 pub fn earlier_definition(node: NodeRef) -> Result<Option<(Op, Version)>, OpError> {
-    before(node.op(), node.version(), node.outs().len())
+    previous(node.op(), node.version(), node.outs().len())
 }
 
 /// The op of a layer in the oldest definition that expresses it; `None` if the layer uses this definition.
 pub fn oldest_definition(node: NodeRef) -> Option<Op> {
-    let earlier = |op: &Op, version: &Version| before(op, version, node.outs().len()).ok().flatten();
+    let earlier = |op: &Op, version: &Version| previous(op, version, node.outs().len()).ok().flatten();
     let mut oldest = earlier(node.op(), node.version())?;
     while let Some(older) = earlier(&oldest.0, &oldest.1) {
         oldest = older;
@@ -21,7 +21,7 @@ pub fn oldest_definition(node: NodeRef) -> Option<Op> {
     Some(oldest.0)
 }
 
-fn before(op: &Op, version: &Version, outputs: usize) -> Result<Option<(Op, Version)>, OpError> {
+fn previous(op: &Op, version: &Version, outputs: usize) -> Result<Option<(Op, Version)>, OpError> {
     let Some(entry) = ops::find(op.dialect(), op.type_name()) else { return Ok(None) };
     let since = entry.name.defining_opset(version);
     let Some(earlier) = since.and_then(|since| entry.name.extended_definition(since)) else {

@@ -1,6 +1,6 @@
 //! fuse-attention: one ScaledDotProductAttention instead of the layers of its decomposition.
 
-use snick_ir::ops::{Arithmetic, Compare, MatMul, ScaledDotProductAttention};
+use snick_ir::ops::{Arithmetic, AutoBroadcast, Compare, MatMul, ScaledDotProductAttention, Select};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
 use snick_shape::SymExpr;
@@ -47,10 +47,11 @@ impl Attention {
         };
         let (scaled, key) = (patch.input_of(scores, 0)?, patch.input_of(scores, 1)?);
         let Some([query, scale]) = product_with_scalar(patch, scaled)? else { return Ok(None) };
-        let is_used_elsewhere =
-            [shares, masked, scores, scaled].iter().any(|&inner| !patch.is_read_once(inner));
+        if [shares, masked, scores, scaled].iter().any(|&inner| !patch.is_read_once(inner)) {
+            return Ok(None);
+        }
         for matrices in [query, key, value] {
-            if is_used_elsewhere || patch.dims(matrices)?.is_none_or(|dims| dims.len() < 3) {
+            if patch.dims(matrices)?.is_none_or(|dims| dims.len() < 3) {
                 return Ok(None);
             }
         }
@@ -75,8 +76,9 @@ impl Attention {
         }
         let needed = scale.filter(|&scale| !is_default(patch, query, scale));
         // Without a mask, an input for the scale needs a scalar before it.
-        let is_placeholder =
-            mask.is_none() && needed.is_some() && given.is_some_and(|given| is_zero(patch, given));
+        let is_placeholder = mask.is_none()
+            && needed.is_some()
+            && given.is_some_and(|given| patch.splat_value(given) == Some(0.0));
         let is_shortest = needed == scale && (mask == given || is_placeholder);
         Ok((!is_shortest).then_some(Self { query, key, value, mask, scale: needed, causal }))
     }
@@ -107,8 +109,13 @@ fn softmax_of_rows(patch: &Patch, shares: Value) -> Result<Option<Value>, OpErro
 fn mask_of(patch: &Patch, masked: Value) -> Result<Option<[Value; 2]>, OpError> {
     let inputs = patch.inputs_of(masked)?;
     let orders = match (patch.op_of(masked), &inputs[..]) {
-        (Op::Arithmetic(Arithmetic { function: BinaryOp::Add, .. }), &[x, y]) => vec![[x, y], [y, x]],
-        (Op::Select(_), &[mask, scores, never]) if patch.splat_value(never) == Some(f64::NEG_INFINITY) => {
+        (
+            Op::Arithmetic(Arithmetic { function: BinaryOp::Add, broadcast: AutoBroadcast::Numpy }),
+            &[x, y],
+        ) => vec![[x, y], [y, x]],
+        (Op::Select(Select { broadcast: AutoBroadcast::Numpy }), &[mask, scores, never])
+            if patch.splat_value(never) == Some(f64::NEG_INFINITY) =>
+        {
             vec![[scores, mask]]
         }
         _ => return Ok(None),
@@ -134,7 +141,9 @@ fn is_mask(patch: &Patch, mask: Value, scores: Value) -> Result<bool, OpError> {
 
 /// The factors of a product, if one of them is a single number, which comes last.
 fn product_with_scalar(patch: &Patch, product: Value) -> Result<Option<[Value; 2]>, OpError> {
-    let Op::Arithmetic(Arithmetic { function: BinaryOp::Mul, .. }) = patch.op_of(product) else {
+    let Op::Arithmetic(Arithmetic { function: BinaryOp::Mul, broadcast: AutoBroadcast::Numpy }) =
+        patch.op_of(product)
+    else {
         return Ok(None);
     };
     let (x, y) = (patch.input_of(product, 0)?, patch.input_of(product, 1)?);
@@ -159,10 +168,6 @@ fn is_default(patch: &Patch, query: Value, scale: Value) -> bool {
     }
 }
 
-fn is_zero(patch: &Patch, value: Value) -> bool {
-    patch.splat_value(value) == Some(0.0)
-}
-
 /// Whether a mask is true exactly if the number of the key does not exceed the number of the row: a constant, or
 /// a comparison of these numbers.
 fn is_causal(patch: &Patch, mask: Value, scores: Value) -> Result<bool, OpError> {
@@ -176,7 +181,9 @@ fn is_causal(patch: &Patch, mask: Value, scores: Value) -> Result<bool, OpError>
         let triangle = (0..rows).flat_map(|i| (0..keys).map(move |j| j <= i));
         return Ok(seen.to_bools()?.into_iter().eq(triangle));
     }
-    let Op::Compare(Compare { function: CompareOp::LessEqual, .. }) = patch.op_of(mask) else {
+    let Op::Compare(Compare { function: CompareOp::LessEqual, broadcast: AutoBroadcast::Numpy }) =
+        patch.op_of(mask)
+    else {
         return Ok(false);
     };
     let (key, row) = (patch.input_of(mask, 0)?, patch.input_of(mask, 1)?);
@@ -285,10 +292,17 @@ mod tests {
              %scores = MatMul-1(%scaled, %k) {transpose_b: true}
              %shares = SoftMax-8(%scores) {axis: 2}
              %y = MatMul-1(%shares, %v)",
-            // What is masked is not negative infinity.
+            // Masked scores become 0.
             "%scaled = Multiply-1(%q, %half)
              %scores = MatMul-1(%scaled, %k) {transpose_b: true}
              %masked = Select-1(%b, %scores, %zero)
+             %shares = SoftMax-8(%masked) {axis: 3}
+             %y = MatMul-1(%shares, %v)",
+            // The mask is added from the second axis on.
+            "%late = Parameter-1 {element_type: f32, shape: \"2,L\"}
+             %scaled = Multiply-1(%q, %half)
+             %scores = MatMul-1(%scaled, %k) {transpose_b: true}
+             %masked = Add-1(%scores, %late) {auto_broadcast: pdpd}
              %shares = SoftMax-8(%masked) {axis: 3}
              %y = MatMul-1(%shares, %v)",
             // The mask makes the scores larger.

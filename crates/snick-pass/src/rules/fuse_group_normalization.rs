@@ -1,6 +1,6 @@
 //! fuse-group-normalization: one GroupNormalization instead of the layers of its decomposition.
 
-use snick_ir::ops::{Arithmetic, GroupNormalization};
+use snick_ir::ops::{Arithmetic, AutoBroadcast, GroupNormalization};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};
 use snick_shape::SymExpr;
@@ -28,7 +28,9 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 
 /// The operands of a sum or product, the one with more axes first.
 fn operands(patch: &Patch, value: Value, wanted: BinaryOp) -> Result<Option<[Value; 2]>, OpError> {
-    let Op::Arithmetic(Arithmetic { function, .. }) = patch.op_of(value) else { return Ok(None) };
+    let Op::Arithmetic(Arithmetic { function, broadcast: AutoBroadcast::Numpy }) = patch.op_of(value) else {
+        return Ok(None);
+    };
     let &[x, y] = &patch.inputs_of(value)?[..] else { return Ok(None) };
     let (Some(of_x), Some(of_y)) = (patch.dims(x)?, patch.dims(y)?) else { return Ok(None) };
     let ordered = if of_x.len() >= of_y.len() { [x, y] } else { [y, x] };
