@@ -298,13 +298,6 @@ mod tests {
              %masked = Select-1(%b, %scores, %zero)
              %shares = SoftMax-8(%masked) {axis: 3}
              %y = MatMul-1(%shares, %v)",
-            // The mask is added from the second axis on.
-            "%late = Parameter-1 {element_type: f32, shape: \"2,L\"}
-             %scaled = Multiply-1(%q, %half)
-             %scores = MatMul-1(%scaled, %k) {transpose_b: true}
-             %masked = Add-1(%scores, %late) {auto_broadcast: pdpd}
-             %shares = SoftMax-8(%masked) {axis: 3}
-             %y = MatMul-1(%shares, %v)",
             // The mask makes the scores larger.
             "%one = Const-1 i64[1] <1>
              %row = ReduceSum-1(%q, %one) {keep_dims: true}
