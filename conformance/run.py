@@ -10,31 +10,28 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from zlib import crc32
 
+from engines import RUNNERS, constant, engines, python_with
 from judge import FAILURES, GROUPS, OUTCOMES, expected, judge, questions
 from worker import Worker, serve
 
-HERE = Path(__file__).parent
+CASES = Path(__file__).parent / "cases"
 
 
-def engines():
-    """The names of the runners."""
-    runners = sorted((HERE / "runners").glob("*.py"))
-    return [path.stem for path in runners if "def version(" in path.read_text()]
-
-
-def cases(text):
-    """The cases whose id or file contains a text."""
-    for path in sorted((HERE / "cases").glob("*.jsonl")):
+def cases(text="", every=1):
+    """The cases whose id or file contains a text, or one of N that stays the same if cases are added."""
+    for path in sorted(CASES.glob("*.jsonl")):
         for line in path.read_text().splitlines():
             case = json.loads(line)
-            if text in case["id"] or text in path.name:
+            if (text in case["id"] or text in path.name) and crc32(case["id"].encode()) % every == 0:
                 yield case
 
 
-def score(engine, asked, seconds):
-    """The version of an engine, and for each question its group, case, kind, outcome and the reply."""
-    worker = Worker(engine, seconds)
+def score(engine, asked, seconds, environments=None):
+    """The stopped worker of an engine, and for each question its group, case, kind, outcome and the reply."""
+    python = python_with(engine, environments) if environments else sys.executable
+    worker = Worker(engine, seconds, python)
     found = []
     for case in asked:
         for group, kind in questions(case, worker.dialect):
@@ -78,7 +75,7 @@ def show_failure(case, kind, outcome, reply, dialect):
 
 def compare(engine, version, found, is_update, is_whole):
     """Whether every failure is expected; `is_update` writes the list of them instead."""
-    path = HERE / "runners" / f"{engine}.expected.txt"
+    path = RUNNERS / f"{engine}.expected.txt"
     failed = [f"{case['id']} {kind} {outcome}" for _, case, kind, outcome, _ in found if outcome in FAILURES]
     if is_update:
         path.write_text("\n".join([f"# {engine} {version}", *failed]) + "\n")
@@ -96,11 +93,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("engines", nargs="*", metavar="ENGINE", help=f"one of {', '.join(engines())}, or all")
     parser.add_argument("--cases", default="", metavar="TEXT", help="only cases whose id or file contains this")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th case, for slow engines")
+    parser.add_argument("--every", type=int, metavar="N", help="only one of N cases; the default for slow engines")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N failures in full")
     parser.add_argument("--show-loose", action="store_true", help="count loose answers as failures in --show")
     parser.add_argument("--update", action="store_true", help="write the lists of expected failures")
     parser.add_argument("--seconds", type=float, default=20, help="time limit of a question")
+    parser.add_argument("--environments", metavar="FOLDER", help="install each engine there, in its own environment")
     parser.add_argument("--snick", metavar="PATH", help="the program for the engine snick")
     parser.add_argument("--serve", metavar="ENGINE", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -108,13 +106,13 @@ def main():
         os.environ["SNICK"] = str(Path(options.snick).resolve())
     if options.serve:
         return serve(options.serve)
-    asked = list(cases(options.cases))[:: options.every]
-    is_expected, is_whole = True, not options.cases and options.every == 1
+    is_expected, is_whole = True, not options.cases and options.every is None
     if options.update and not is_whole:
         parser.error("--update needs all cases")
     for engine in engines() if options.engines == ["all"] else options.engines:
+        every = options.every or (constant(engine, "EVERY", 1) if is_whole else 1)
         try:
-            worker, found = score(engine, asked, options.seconds)
+            worker, found = score(engine, cases(options.cases, every), options.seconds, options.environments)
         except RuntimeError as error:
             print(f"\n{error}", file=sys.stderr)
             is_expected = False

@@ -2,13 +2,18 @@
 """Tests of the suite itself; they need no engine."""
 
 import json
+import re
 import unittest
 from copy import deepcopy
 from random import Random
+from types import SimpleNamespace
 
+from engines import constant, engines
+from formats import build, mlir_text
 from generate import CASES, answered, committed
 from judge import evaluate, judge, questions
-from run import outcome
+from run import cases, outcome
+from scoreboard import failure_row, group_table
 
 
 def all_cases():
@@ -90,6 +95,48 @@ class Judge(unittest.TestCase):
         self.assertEqual(outcome(case, "refuse", {"answer": [1], "is_run": False}, None), "loose")
         self.assertEqual(outcome(case, "refuse", {"answer": [[1], [0]], "is_run": True}, None), "wrong")
         self.assertEqual(outcome(case, "refuse", {"crash": "9"}, None), "crash")
+
+
+class Files(unittest.TestCase):
+    def test_values_of_mlir_are_defined_before_they_are_used(self):
+        models = [build(case) for case in all_cases()]
+        for text in [mlir_text(model) for model in models if model.dialect == "onnx"]:
+            defined = set()
+            for line in text.splitlines():
+                names = re.findall(r"%\w+(?:\.\w+)*", line)
+                count = len(names) if line.startswith("func") else line.split(" = ")[0].count("%") * (" = " in line)
+                self.assertLessEqual(set(names[count:]), defined, line)
+                defined |= set(names[:count])
+
+
+class Engines(unittest.TestCase):
+    def test_every_runner_names_its_packages(self):
+        for engine in engines():
+            self.assertNotEqual(constant(engine, "PACKAGES", []), [], engine)
+
+    def test_a_sample_is_a_part_of_the_cases(self):
+        whole = [case["id"] for case in cases()]
+        sample = [case["id"] for case in cases(every=4)]
+        self.assertTrue(set(sample) < set(whole) and len(whole) / 5 < len(sample) < len(whole) / 3)
+
+
+class Scoreboard(unittest.TestCase):
+    WORKER = SimpleNamespace(version="1.0", dialect=None)
+
+    def test_what_is_not_offered_is_not_counted(self):
+        found = [("symbols", {}, "infer", outcome, {}) for outcome in ("right", "loose", "not offered")]
+        row = group_table({"toy": (self.WORKER, 1, found)})[-1]
+        self.assertIn("| 1 of 2 |", row)
+
+    def test_the_row_of_a_wrong_formula_shows_sizes_where_it_is_wrong(self):
+        case = {"id": "a", "rule": "r", "shape": ["N"], "expect": {"symbols": ["N"], "at": [[0, 0], [1, 0], [2, 1]]}}
+        row = failure_row(self.WORKER, "symbols", case, "infer", "wrong", {"answer": ["N-1"]})
+        self.assertEqual(row, '| `a` | `{"shape":["N"]}` | `{"at":{"N":0},"dims":[0]}` | `["N-1"]` |')
+
+    def test_an_error_is_one_line_without_folders(self):
+        case = {"id": "a", "rule": "r", "expect": {"dims": [1]}}
+        row = failure_row(self.WORKER, "intervals", case, "infer", "error", {"error": "no /tmp/x/a.xml | b\nmore"})
+        self.assertTrue(row.endswith('| `[1]` | `{"error":"no a.xml \\| b"}` |'), row)
 
 
 if __name__ == "__main__":

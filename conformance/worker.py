@@ -49,12 +49,12 @@ def reply(runner, offered, kind, case):
 class Worker:
     """An engine in another process, which is started again after a crash or a hang."""
 
-    def __init__(self, engine, seconds):
-        self.engine, self.seconds, self.process = engine, seconds, None
+    def __init__(self, engine, seconds, python):
+        self.engine, self.seconds, self.python, self.process = engine, seconds, python, None
         self.start()
 
     def start(self):
-        command = [sys.executable, str(Path(__file__).parent / "run.py"), "--serve", self.engine]
+        command = [str(self.python), str(Path(__file__).parent / "run.py"), "--serve", self.engine]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, text=True, **pipes)
         hello = self.read(START_SECONDS)

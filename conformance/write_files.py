@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the model files of the cases into a folder: `ID.onnx`, or `ID.xml` and `ID.bin`."""
+"""Writes the model files of the cases into a folder: `ID.onnx` and `ID.mlir`, or `ID.xml` and `ID.bin`."""
 
 import argparse
 from pathlib import Path
 
-from formats import build, onnx_bytes, openvino_texts
+from formats import build, mlir_text, onnx_bytes, openvino_texts
 from run import cases
 
 
@@ -19,6 +19,7 @@ def main():
         path, model = options.folder / case["id"], build(case)
         if model.dialect == "onnx":
             path.with_name(f"{case['id']}.onnx").write_bytes(onnx_bytes(model))
+            path.with_name(f"{case['id']}.mlir").write_text(mlir_text(model))
         else:
             text, weights = openvino_texts(model)
             path.with_name(f"{case['id']}.xml").write_text(text)

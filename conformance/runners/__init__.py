@@ -6,8 +6,7 @@ A module defines `version()` and at least one of
   symbols of the case; `None` if even the rank is unknown;
 - `run(case)`: a list of the dims and the elements in row-major order.
 
-Any exception counts as a refusal, except `NotOffered`. `DIALECT` names the dialect whose answers count,
-and `LEAST` is the smallest size that a name in a shape stands for, if it is not 0.
+Any exception counts as a refusal, except `NotOffered`. `README.md` lists the constants of a module.
 """
 
 

@@ -11,6 +11,9 @@ from iree.compiler.version import VERSION
 from . import NotOffered
 from .onnx_models import answer, feeds, onnx_model
 
+PACKAGES = ["iree-base-compiler", "iree-base-runtime", "onnx"]
+# The compiler takes half a second per case.
+EVERY = 4
 CONFIG = runtime.Config("local-sync")
 
 

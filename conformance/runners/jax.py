@@ -8,6 +8,7 @@ from . import NotOffered
 from .numpy import index_of
 from .onnx_models import answer, feeds, onnx_model
 
+PACKAGES = ["jax"]
 DIALECT = "numpy"
 # JAX demands that a dimension variable is at least 1.
 LEAST = 1

@@ -7,6 +7,7 @@ from formats import build
 from . import NotOffered
 from .onnx_models import answer, feeds
 
+PACKAGES = ["numpy"]
 DIALECT = "numpy"
 
 

@@ -5,6 +5,8 @@ from onnx.reference import ReferenceEvaluator
 
 from .onnx_models import answer, feeds, onnx_model
 
+PACKAGES = ["onnx"]
+
 
 def version():
     return onnx.__version__

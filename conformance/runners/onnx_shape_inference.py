@@ -4,6 +4,8 @@ import onnx
 
 from .onnx_models import declared_dims, onnx_model, without_declared_shape
 
+PACKAGES = ["onnx"]
+
 
 def version():
     return onnx.__version__

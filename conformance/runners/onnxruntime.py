@@ -4,6 +4,8 @@ import onnxruntime
 
 from .onnx_models import answer, feeds, onnx_model
 
+PACKAGES = ["onnxruntime"]
+
 
 def version():
     return onnxruntime.__version__

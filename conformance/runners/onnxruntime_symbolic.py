@@ -6,6 +6,8 @@ from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 
 from .onnx_models import declared_dims, onnx_model, without_declared_shape
 
+PACKAGES = ["onnx", "onnxruntime", "sympy"]
+
 
 def version():
     return onnxruntime.__version__

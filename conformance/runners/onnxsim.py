@@ -9,6 +9,8 @@ from formats import build, onnx_bytes
 from . import NotOffered
 from .onnx_models import answer
 
+PACKAGES = ["onnx", "onnxsim"]
+
 
 def version():
     return onnxsim.__version__.lstrip("v")

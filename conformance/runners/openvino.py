@@ -11,6 +11,7 @@ from formats import build, openvino_texts
 from . import NotOffered
 from .onnx_models import answer, feeds, onnx_model
 
+PACKAGES = ["openvino"]
 CORE = openvino.Core()
 
 

@@ -12,6 +12,7 @@ from formats import build, onnx_bytes, openvino_texts
 
 from .onnx_models import answer, feeds, split_dims
 
+PACKAGES = ["numpy"]
 PROGRAM = os.environ.get("SNICK", "snick")
 
 
@@ -26,7 +27,7 @@ def call(*arguments):
 
 
 def version():
-    return call("--version").split()[-1]
+    return call("--version").split(maxsplit=1)[1].strip()
 
 
 def write(model, folder):

@@ -10,6 +10,8 @@ import tract
 from . import NotOffered
 from .onnx_models import answer, feeds, onnx_model, split_dims
 
+PACKAGES = ["numpy", "tract"]
+
 
 def version():
     return package_version("tract")
