@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from .movement import add_movement
+from .openvino_movement import add_openvino_movement
 
 MASKS = ["begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask"]
 DATA_TYPE = "f32"
@@ -111,8 +112,10 @@ def build(case):
     model = Model(dialect)
     if kind.endswith("Slice"):
         add_slice(model, case, kind, int(version))
-    else:
+    elif dialect == "onnx":
         add_movement(model, case, kind, int(version))
+    else:
+        add_openvino_movement(model, case, kind, int(version))
     return model
 
 

@@ -1,4 +1,4 @@
-"""The layers of operators that move elements."""
+"""The layers of ONNX that move elements."""
 
 LISTS = {"Reshape": [("to", "shape")], "Expand": [("to", "shape")], "Pad": [("pads", "pads")], "Concat": [],
          "Split": [("split", "split")], "Gather": [("index", "indices")]}
@@ -14,7 +14,7 @@ def add_movement(model, case, kind, version):
     is_run = all(isinstance(size, int) for shape in sizes for size in shape)
     inputs, first = [], 0
     for i, shape in enumerate(shapes):
-        inputs.append(f"data{i}" if i else "data")
+        inputs.append(data_name(i))
         model.add_data(inputs[-1], shape, sizes[i] if is_run else None, first)
         first += len(model.feeds[inputs[-1]].values) if is_run else 0
     for name, file_name in LISTS[kind]:
@@ -33,6 +33,11 @@ def add_movement(model, case, kind, version):
     model.outputs[outputs[case.get("output", 0)]] = output_rank(kind, case, len(shapes[0]))
     attributes = {name: case[name] for name in ATTRIBUTES if name in case}
     model.add_layer(kind, version, inputs, outputs, attributes)
+
+
+def data_name(i):
+    """The name of a data input."""
+    return f"data{i}" if i else "data"
 
 
 def output_rank(kind, case, rank):

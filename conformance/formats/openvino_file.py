@@ -10,8 +10,8 @@ def openvino_texts(model):
     layers, edges, weights = [], [], b""
     ports = {}
 
-    def add(name, kind, opset, data, inputs, output):
-        layer_id = len(layers)
+    def add(names, kind, opset, data, inputs, output):
+        layer_id, name = len(layers), names[0]
         attributes = "".join(f' {key}="{value}"' for key, value in data.items())
         lines = [f'<layer id="{layer_id}" name="{name}" type="{kind}" version="{opset}">']
         if data:
@@ -27,27 +27,34 @@ def openvino_texts(model):
             element_type, dims = output
             dims = "" if dims is None else "".join(f"<dim>{dim}</dim>" for dim in dims)
             precision = PRECISIONS.get(element_type, element_type.upper())
-            lines.append(f'<output><port id="{len(inputs)}" precision="{precision}">{dims}</port></output>')
-            ports[name] = layer_id, len(inputs), dims
+            lines.append("<output>")
+            for port, output_name in enumerate(names, len(inputs)):
+                lines.append(f'<port id="{port}" precision="{precision}">{dims}</port>')
+                ports[output_name] = layer_id, port, dims
+            lines.append("</output>")
         layers.append("".join(lines) + "</layer>")
 
     for name, (element_type, shape) in model.inputs.items():
         text = ",".join(str(size) for size in shape)
         dims = [size if isinstance(size, int) else -1 for size in shape]
-        add(name, "Parameter", "opset1", {"shape": text, "element_type": element_type}, [], (element_type, dims))
+        add([name], "Parameter", "opset1", {"shape": text, "element_type": element_type}, [], (element_type, dims))
     for name, array in model.constants.items():
         content = raw(array)
         shape = ",".join(str(dim) for dim in array.dims)
         data = {"element_type": array.element_type, "shape": shape, "offset": len(weights), "size": len(content)}
         weights += content
-        add(name, "Const", "opset1", data, [], (array.element_type, array.dims))
+        add([name], "Const", "opset1", data, [], (array.element_type, array.dims))
     for layer in model.layers:
-        data = {name: ",".join(str(bit) for bit in bits) for name, bits in layer.attributes.items()}
+        data = {name: attribute(value) for name, value in layer.attributes.items()}
         inputs = [name for name in layer.inputs if name]
         # Readers infer the dims of the output.
-        add(layer.outputs[0], layer.kind, f"opset{layer.version}", data, inputs, ("f32", None))
-    add("result", "Result", "opset1", {}, list(model.outputs), None)
+        add(layer.outputs, layer.kind, f"opset{layer.version}", data, inputs, ("f32", None))
+    add(["result"], "Result", "opset1", {}, list(model.outputs), None)
     keys = ("from-layer", "from-port", "to-layer", "to-port")
     lines = ['<?xml version="1.0"?>', '<net name="case" version="11">', "<layers>", *layers, "</layers>", "<edges>"]
     lines += ["<edge " + " ".join(f'{key}="{at}"' for key, at in zip(keys, edge)) + "/>" for edge in edges]
     return "\n".join([*lines, "</edges>", "</net>", ""]), weights
+
+
+def attribute(value):
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

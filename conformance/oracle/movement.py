@@ -1,12 +1,17 @@
-"""Reshape, Concat, Split, Gather, Pad and Expand of ONNX: dims, and the position of each element in the data."""
+"""Reshape, Concat, Split, Gather, Pad and Expand of ONNX, and the same of OpenVINO for intervals of sizes: dims, and the
+position of each element in the data.
+"""
 
 from itertools import product
 from math import ceil, prod
 
+from .axis import interval_text, read_interval
 from .slices import Refused, is_interval
 
 # Values of each name in a table.
 TABLE = range(8)
+# An open interval is enumerated to this many sizes after its least one. A dim grows with it by its first half, or never.
+OPEN = 16
 
 
 class Undefined(Exception):
@@ -30,6 +35,8 @@ def expected(case):
     try:
         if names:
             return {"symbols": names, "at": table(case, names)}
+        if "sizes" not in case and any(isinstance(size, str) for shape in shapes_of(case) for size in shape):
+            return {"dims": inferred(case)}
         dims, indices = answer(case, run_shapes(case))
     except Refused as refused:
         return {"refused": "run" if case.get("at_run_time") else refused.args[0]}
@@ -49,6 +56,27 @@ def table(case, names):
     if not rows:
         raise Undefined
     return rows
+
+
+def inferred(case):
+    """The smallest interval of each dim, over all sizes that are not refused."""
+    sizes = [read_interval(size) for shape in shapes_of(case) for size in shape]
+    found = {False: [], True: []}
+    for values in product(*(range(least, (least + OPEN if most is None else most) + 1) for least, most in sizes)):
+        rest = iter(values)
+        try:
+            dims, _ = answer(case, [[next(rest) for _ in shape] for shape in shapes_of(case)])
+        except Refused:
+            continue
+        is_late = any(most is None and at > least + OPEN // 2 for at, (least, most) in zip(values, sizes))
+        found[is_late].append(dims)
+    if not found[False]:
+        raise Refused("infer") if not found[True] else Undefined
+    intervals = []
+    for early, all_sizes in zip(zip(*found[False]), zip(*found[False], *found[True])):
+        is_open = max(all_sizes) > max(early)
+        intervals.append(interval_text(min(all_sizes), None if is_open else max(all_sizes)))
+    return intervals
 
 
 def is_defined(case):
@@ -216,4 +244,5 @@ def expand(case, shapes):
     return found, positions
 
 
-OPERATORS = {"reshape": reshape, "concat": concat, "split": split, "gather": gather, "pad": pad, "expand": expand}
+OPERATORS = {"reshape": reshape, "concat": concat, "split": split, "gather": gather, "pad": pad, "expand": expand,
+             "broadcast": expand, "variadicsplit": split}

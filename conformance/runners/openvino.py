@@ -27,7 +27,8 @@ def read(case):
             path = Path(folder, "case.onnx")
             path.write_bytes(file)
             return model, CORE.read_model(path)
-    if any(isinstance(size, str) and size.isidentifier() for size in case["shape"]):
+    sizes = [size for _, shape in model.inputs.values() for size in shape]
+    if any(isinstance(size, str) and size.isidentifier() for size in sizes):
         raise NotOffered("names of sizes")
     xml, weights = openvino_texts(model)
     tensors = [openvino.Tensor(numpy.frombuffer(weights, numpy.uint8))] if weights else []

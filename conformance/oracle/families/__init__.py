@@ -1,6 +1,7 @@
 """The questions, one function per file of cases. Each yields cases without ids and answers."""
 
 from . import movement, slices
+from .movement_intervals import movement_intervals
 from .shape_graphs import shape_graphs
 
 FAMILIES = {
@@ -12,4 +13,5 @@ FAMILIES = {
     "slice_run_time": slices.run_time,
     **movement.FAMILIES,
     "shape_graphs": shape_graphs,
+    "movement_intervals": movement_intervals,
 }
