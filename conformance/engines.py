@@ -8,6 +8,10 @@ from pathlib import Path
 RUNNERS = Path(__file__).parent / "runners"
 
 
+class EngineError(Exception):
+    """An engine cannot be asked."""
+
+
 def engines():
     """The names of the runners."""
     return [path.stem for path in sorted(RUNNERS.glob("*.py")) if "def version(" in path.read_text()]
@@ -29,7 +33,9 @@ def python_with(engine, folder):
     marker = environment / "installed"
     if not marker.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
+        packages = constant(engine, "PACKAGES", [])
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *constant(engine, "PACKAGES", [])], check=True)
+        if packages and subprocess.run([*pip, *packages]).returncode != 0:
+            raise EngineError(f"pip cannot install {', '.join(packages)}")
         marker.touch()
     return python

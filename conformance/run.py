@@ -12,11 +12,13 @@ from collections import Counter
 from pathlib import Path
 from zlib import crc32
 
-from engines import RUNNERS, constant, engines, python_with
+from engines import RUNNERS, EngineError, constant, engines, python_with
 from judge import FAILURES, GROUPS, OUTCOMES, expected, judge, questions
 from worker import Worker, serve
 
 CASES = Path(__file__).parent / "cases"
+# The unexpected failures that are listed.
+SHOWN = 20
 
 
 def cases(text="", every=1):
@@ -73,39 +75,60 @@ def show_failure(case, kind, outcome, reply, dialect):
     print(f"  given    {json.dumps(given)}")
 
 
+def show_rules(found):
+    """One line: how many failures each rule has."""
+    counts = Counter(case["rule"] for _, case, _, outcome, _ in found if outcome in FAILURES)
+    if counts:
+        print("\nfailures by rule: " + ", ".join(f"{rule} {count}" for rule, count in counts.most_common()))
+
+
 def compare(engine, version, found, is_update, is_whole):
     """Whether every failure is expected; `is_update` writes the list of them instead."""
-    path = RUNNERS / f"{engine}.expected.txt"
+    path, header = RUNNERS / f"{engine}.expected.txt", f"# {engine} {version}"
     failed = [f"{case['id']} {kind} {outcome}" for _, case, kind, outcome, _ in found if outcome in FAILURES]
     if is_update:
-        path.write_text("\n".join([f"# {engine} {version}", *failed]) + "\n")
+        path.write_text("\n".join([header, *failed]) + "\n")
         return True
-    listed = path.read_text().splitlines()[1:] if path.exists() else []
+    listed_for, *listed = path.read_text().splitlines() if path.exists() else [header]
     new = sorted(set(failed) - set(listed))
     fixed = sorted(set(listed) - set(failed)) if is_whole else []
     print(f"\n{len(failed)} failures, {len(new)} unexpected, {len(fixed)} expected ones did not occur")
-    for line in new[:20]:
+    if listed_for != header:
+        print(f"the expected failures are those of {listed_for.removeprefix('# ')}")
+    for line in new[:SHOWN]:
         print(f"  unexpected: {line}")
+    if new[SHOWN:]:
+        print(f"  and {len(new) - SHOWN} more")
     return not new
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engines", nargs="*", metavar="ENGINE", help=f"one of {', '.join(engines())}, or all")
+    parser.add_argument("engines", nargs="+", choices=[*engines(), "all"], metavar="ENGINE",
+                        help=f"one of {', '.join(engines())}, or all")
     parser.add_argument("--cases", default="", metavar="TEXT", help="only cases whose id or file contains this")
-    parser.add_argument("--every", type=int, metavar="N", help="only one of N cases; the default for slow engines")
+    parser.add_argument("--every", type=positive, metavar="N", help="only one of N cases; the default for slow engines")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N failures in full")
     parser.add_argument("--show-loose", action="store_true", help="count loose answers as failures in --show")
     parser.add_argument("--update", action="store_true", help="write the lists of expected failures")
     parser.add_argument("--seconds", type=float, default=20, help="time limit of a question")
     parser.add_argument("--environments", metavar="FOLDER", help="install each engine there, in its own environment")
     parser.add_argument("--snick", metavar="PATH", help="the program for the engine snick")
-    parser.add_argument("--serve", metavar="ENGINE", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help="answer the questions on standard input, for debugging")
     options = parser.parse_args()
     if options.snick:
         os.environ["SNICK"] = str(Path(options.snick).resolve())
     if options.serve:
-        return serve(options.serve)
+        return serve(options.engines[0])
+    if not any(cases(options.cases)):
+        parser.error(f"no case has {options.cases} in its id or file")
     is_expected, is_whole = True, not options.cases and options.every is None
     if options.update and not is_whole:
         parser.error("--update needs all cases")
@@ -113,14 +136,15 @@ def main():
         every = options.every or (constant(engine, "EVERY", 1) if is_whole else 1)
         try:
             worker, found = score(engine, cases(options.cases, every), options.seconds, options.environments)
-        except RuntimeError as error:
-            print(f"\n{error}", file=sys.stderr)
+        except EngineError as error:
+            print(f"\n{engine}: {error}", file=sys.stderr)
             is_expected = False
             continue
         show_table(engine, worker.version, found)
         shown = (*FAILURES, "loose") if options.show_loose else FAILURES
         for _, case, kind, outcome, reply in [entry for entry in found if entry[3] in shown][: options.show]:
             show_failure(case, kind, outcome, reply, worker.dialect)
+        show_rules(found)
         is_expected &= compare(engine, worker.version, found, options.update, is_whole)
         sys.stdout.flush()
     return 0 if is_expected else 1

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from engines import constant, engines
+from engines import EngineError, constant, engines
 from judge import FAILURES, GROUPS, OUTCOMES, expected, judge
 from run import cases, compare, score
 
@@ -26,9 +26,13 @@ SHOWN = 160
 
 
 def scored(engine, options, environments):
-    """The lines of an engine in the tables, and its failures."""
+    """The worker of an engine, its sample and its answers; `None` if it cannot be asked."""
     every, started = constant(engine, "EVERY", 1), time.monotonic()
-    worker, found = score(engine, cases(every=every), options.seconds, environments)
+    try:
+        worker, found = score(engine, cases(every=every), options.seconds, environments)
+    except EngineError as error:
+        print(f"{engine}: {error}", file=sys.stderr)
+        return None
     if options.update:
         compare(engine, worker.version, found, is_update=True, is_whole=True)
     minutes = (time.monotonic() - started) / 60
@@ -124,13 +128,14 @@ def main():
     os.environ["SNICK"] = str(Path(options.snick).resolve())
     with TemporaryDirectory() as environments, ThreadPoolExecutor(options.jobs) as pool:
         entries = pool.map(lambda engine: scored(engine, options, environments), options.engines)
-        results = dict(zip(options.engines, entries))
+        results = {engine: entry for engine, entry in zip(options.engines, entries) if entry}
     asked = f"{sum(1 for _ in cases()):,} cases, {date.today()}."
     lines = [asked, "", *group_table(results), "", *outcome_table(results)]
     write_between("conformance.md", "scores", lines)
     write_between("conformance-failures.md", "failures", failure_tables(results))
     print("\n".join(lines))
+    return 0 if len(results) == len(options.engines) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,6 +14,7 @@ from generate import CASES, answered, committed
 from judge import evaluate, judge, questions
 from run import cases, outcome
 from scoreboard import failure_row, group_table
+from worker import is_answer
 
 
 def all_cases():
@@ -113,6 +114,11 @@ class Engines(unittest.TestCase):
     def test_every_runner_names_its_packages(self):
         for engine in engines():
             self.assertNotEqual(constant(engine, "PACKAGES", []), [], engine)
+
+    def test_answers_have_a_format(self):
+        self.assertTrue(is_answer("infer", None) and is_answer("infer", [3, "?"]) and is_answer("run", [[1], [0]]))
+        for kind, answer in [("infer", (1,)), ("infer", [1.0]), ("run", None), ("run", [1]), ("run", [[1], [0.5]])]:
+            self.assertFalse(is_answer(kind, answer), answer)
 
     def test_a_sample_is_a_part_of_the_cases(self):
         whole = [case["id"] for case in cases()]

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from engines import EngineError
 from runners import NotOffered
 
 START_SECONDS = 120
@@ -19,6 +21,8 @@ def serve(engine):
     os.dup2(2, 1)
     runner = import_module(f"runners.{engine}")
     offered = [kind for kind in ("infer", "run") if hasattr(runner, kind)]
+    if not offered:
+        sys.exit("the runner defines neither infer nor run")
     hello = {"version": runner.version(), "offered": offered}
     hello |= {"dialect": getattr(runner, "DIALECT", None), "least": getattr(runner, "LEAST", 0)}
     print(json.dumps(hello), file=replies, flush=True)
@@ -28,7 +32,7 @@ def serve(engine):
 
 
 def reply(runner, offered, kind, case):
-    """`{"answer": .., "is_run": ..}`, `{"error": text}` or `{"not_offered": text}`."""
+    """`{"answer": .., "is_run": ..}`, or a text under `"error"`, `"not_offered"` or `"malformed"`."""
     kinds = offered if kind == "refuse" else [kind]
     if kinds == ["infer"] and case["expect"].get("refused") == "run":
         kinds = []
@@ -43,7 +47,18 @@ def reply(runner, offered, kind, case):
             reasons.append(str(reason))
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"[:500]}
+        else:
+            if not is_answer(name, answer):
+                return {"malformed": f"{name} returned {answer!r}"[:500]}
     return {"not_offered": reasons[0]} if len(reasons) == len(kinds) else {"answer": answer, "is_run": is_run}
+
+
+def is_answer(kind, answer):
+    """Whether an answer has the format that `README.md` describes."""
+    if kind == "infer":
+        return answer is None or isinstance(answer, list) and all(type(dim) in (int, str) for dim in answer)
+    is_pair = isinstance(answer, list) and len(answer) == 2 and all(isinstance(part, list) for part in answer)
+    return is_pair and all(type(number) is int for part in answer for number in part)
 
 
 class Worker:
@@ -54,12 +69,16 @@ class Worker:
         self.start()
 
     def start(self):
-        command = [str(self.python), str(Path(__file__).parent / "run.py"), "--serve", self.engine]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        command = [str(self.python), str(Path(__file__).parent / "run.py"), self.engine, "--serve"]
+        # An engine may print more than a pipe holds.
+        self.printed = TemporaryFile("w+")
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.printed}
         self.process = subprocess.Popen(command, text=True, **pipes)
         hello = self.read(START_SECONDS)
         if "version" not in hello:
-            raise RuntimeError(f"the runner {self.engine} does not start; try run.py --serve {self.engine}")
+            self.printed.seek(0)
+            last = (self.printed.read().strip().splitlines() or ["no message"])[-1]
+            raise EngineError(f"the runner does not start: {last}")
         self.version, self.dialect, self.least = hello["version"], hello["dialect"], hello["least"]
 
     def ask(self, kind, case):
@@ -72,6 +91,9 @@ class Worker:
         if "crash" in found or "hang" in found:
             self.stop()
             self.start()
+        if "malformed" in found:
+            self.stop()
+            raise EngineError(f"malformed answer to {case['id']}: {found['malformed']}")
         return found
 
     def read(self, seconds):

@@ -37,6 +37,8 @@ def onnx_slice():
     yield from far_bounds()
     yield from onnx_axes()
     yield from onnx_refused()
+    for numbers in edges():
+        yield onnx("far-stop", *numbers)
 
 
 def small_axes():
@@ -91,6 +93,18 @@ def far_bounds():
                 end = most if value > 0 else least
                 for start in (0, 2, 4):
                     yield onnx("far-step", [5], [start], [end], [value], index_type=index_type)
+
+
+def edges():
+    """Slices that begin on either edge of the axis and go beyond the other: shape, start, stop and step."""
+    for size in (1, 2, 5):
+        for step in (1, 2):
+            for start in (-size - 1, -size, 1 - size):
+                for stop in (I32[1], I32[1] + 1, I64[1]):
+                    yield [size], [start], [stop], [step]
+            for start in (size - 2, size - 1, size, -1):
+                for stop in (I32[0], I32[0] - 1, I64[0]):
+                    yield [size], [start], [stop], [-step]
 
 
 def onnx_axes():
@@ -161,6 +175,8 @@ def openvino_slice():
     yield slice_8("lengths-differ", [2, 3], [0, 0], [1, 1], [1, 1], [0])
     yield slice_8("step-0", [0], [0], [0], [0])
     yield slice_8("step-0", [2, 3], [0, 0], [1, 1], [1, 0])
+    for numbers in edges():
+        yield slice_8("extreme-stop", *numbers)
 
 
 def openvino_strided_slice():
