@@ -13,7 +13,7 @@ from pathlib import Path
 from zlib import crc32
 
 from engines import RUNNERS, EngineError, constant, engines, python_with
-from judge import FAILURES, GROUPS, OUTCOMES, expected, judge, questions
+from judge import FAILURES, GROUPS, OUTCOMES, expected, is_defined, judge, questions
 from worker import Worker, serve
 
 CASES = Path(__file__).parent / "cases"
@@ -44,6 +44,12 @@ def score(engine, asked, seconds, environments=None):
 
 
 def outcome(case, kind, reply, worker):
+    found = outcome_by_rule(case, kind, reply, worker)
+    return "differs" if found in ("wrong", "error") and not is_defined(case) else found
+
+
+def outcome_by_rule(case, kind, reply, worker):
+    """The outcome if the rule of the case is defined by its text."""
     for name in ("crash", "hang"):
         if name in reply:
             return name

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from engines import EngineError, constant, engines
-from judge import FAILURES, GROUPS, OUTCOMES, expected, judge
+from judge import FAILURES, GROUPS, OUTCOMES, RULES, expected, judge
 from run import cases, compare, score
 
 PAGES = Path(__file__).parents[1] / "docs" / "src"
@@ -63,14 +63,13 @@ def outcome_table(results):
 
 
 def failure_tables(results):
-    rules = json.loads((Path(__file__).parent / "rules.json").read_text())["rules"]
     lines = []
     for engine, (worker, _, found) in results.items():
         failed = sorted((entry for entry in found if entry[3] in FAILURES), key=lambda entry: entry[1]["rule"])
         if failed:
             lines += [f"## {engine} {worker.version}", ""]
         for rule, entries in groupby(failed, key=lambda entry: entry[1]["rule"]):
-            lines += [f"`{rule}`: {rules[rule]['says']}", "", "| case | input | right | given |", "|---|---|---|---|"]
+            lines += [f"`{rule}`: {RULES[rule]['says']}", "", "| case | input | right | given |", "|---|---|---|---|"]
             lines += [failure_row(worker, *entry) for entry in entries] + [""]
     return lines
 

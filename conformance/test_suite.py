@@ -91,11 +91,13 @@ class Judge(unittest.TestCase):
         self.assertEqual(evaluate("N//2", {"N": 3}), 1)
 
     def test_refusals(self):
-        case = {"expect": {"refused": "infer"}}
+        case = {"rule": "step-0", "expect": {"refused": "infer"}}
         self.assertEqual(outcome(case, "refuse", {"error": "no"}, None), "right")
         self.assertEqual(outcome(case, "refuse", {"answer": [1], "is_run": False}, None), "loose")
         self.assertEqual(outcome(case, "refuse", {"answer": [[1], [0]], "is_run": True}, None), "wrong")
         self.assertEqual(outcome(case, "refuse", {"crash": "9"}, None), "crash")
+        undefined = case | {"rule": "precedence"}
+        self.assertEqual(outcome(undefined, "refuse", {"answer": [[1], [0]], "is_run": True}, None), "differs")
 
 
 class Files(unittest.TestCase):
