@@ -1,4 +1,8 @@
-"""IREE: its ONNX importer, its compiler for the portable target `vmvx`, and its runtime."""
+"""IREE: its ONNX importer, its compiler for the target `llvm-cpu`, and its runtime."""
+
+import os
+from contextlib import contextmanager
+from tempfile import TemporaryFile
 
 import numpy
 import onnx
@@ -34,14 +38,33 @@ def imported(file):
 def compiled(text):
     """The bytes of the compiled module."""
     session = Session()
-    session.set_flags("--iree-hal-target-backends=vmvx")
+    session.set_flags("--iree-hal-target-backends=llvm-cpu")
     invocation, output = Invocation(session), Output.open_membuffer()
     source = Source.wrap_buffer(session, text.encode() + b"\0")
     invocation.enable_console_diagnostics()
-    if not invocation.parse_source(source) or not invocation.execute():
+    with printed_errors() as errors:
+        if invocation.parse_source(source) and invocation.execute():
+            invocation.output_vm_bytecode(output)
+            return bytes(output.map_memory())
+    first = next((line for line in errors if "error: " in line), "error: no message").split("error: ")[1]
+    if "'torch.operator' that was explicitly marked illegal" in first:
         raise NotOffered("the compiler does not lower the operator")
-    invocation.output_vm_bytecode(output)
-    return bytes(output.map_memory())
+    raise RuntimeError(first)
+
+
+@contextmanager
+def printed_errors():
+    """Yields a list that receives what the compiler prints."""
+    lines, own = [], os.dup(2)
+    with TemporaryFile("w+") as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield lines
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+            file.seek(0)
+            lines += file.read().splitlines()
 
 
 def run(case):

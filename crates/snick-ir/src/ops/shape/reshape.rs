@@ -107,8 +107,8 @@ impl Reshape {
             return self.vector(cx, size, data);
         }
         let mut sizes: SmallVector<Size, 4> = SmallVector::new();
-        for (axis, size) in target.iter().enumerate() {
-            sizes.push(self.size(cx, axis, size, rests == 0)?);
+        for axis in 0..target.len() {
+            sizes.push(self.size(cx, target, axis, rests == 0)?);
         }
         let mut dims: SmallVector<SymExpr, 4> = SmallVector::new();
         for size in &sizes {
@@ -135,7 +135,8 @@ impl Reshape {
     }
 
     /// The meaning of one dim of the target. `lone` says that no other dim is -1.
-    fn size(&self, cx: &mut Infer, axis: usize, size: &SymExpr, lone: bool) -> Result<Size, OpError> {
+    fn size(&self, cx: &mut Infer, target: &[SymExpr], axis: usize, lone: bool) -> Result<Size, OpError> {
+        let size = &target[axis];
         let data = cx.shape(0).dims();
         let interval = cx.interval(size);
         if size.as_const() == Some(-1) {
@@ -167,6 +168,7 @@ impl Reshape {
                 None => Ok(Size::Given(as_dim)),
                 // A 0 in the target produces a dim of 0, whether it is copied or not.
                 Some(dim) if is_zero_with(cx, dim, size) => Ok(Size::Given(as_dim)),
+                Some(_) if lone && fails_with_zero(cx, data, target, axis) => Ok(Size::Given(as_dim)),
                 Some(dim) => {
                     let either = cx.interval(&as_dim).hull(cx.interval(dim));
                     Ok(Size::Given(cx.unknown(either)))
@@ -259,6 +261,16 @@ fn count(cx: &mut Infer, dims: &[SymExpr]) -> Interval {
 /// Whether `dim` is 0 whenever `size` is.
 fn is_zero_with(cx: &mut Infer, dim: &SymExpr, size: &SymExpr) -> bool {
     cx.symbols().interval_given(dim, size, Interval::exact(0)).is_exact() == Some(0)
+}
+
+/// Whether the run fails if entry `axis` of the target is 0 but the dim that it copies is not: then the data has no
+/// elements, but the output has some.
+fn fails_with_zero(cx: &mut Infer, data: &[SymExpr], target: &[SymExpr], axis: usize) -> bool {
+    let (size, copied) = (&target[axis], &data[axis]);
+    let others = target.iter().enumerate().filter(|&(i, other)| i != axis && other != copied);
+    let mut others = others.map(|(_, other)| other);
+    data.iter().any(|dim| is_zero_with(cx, dim, size))
+        && others.all(|other| cx.symbols().interval_given(other, size, Interval::exact(0)).lo() >= 1)
 }
 
 /// Divides the constant factors of dividend and divisor by their common divisor.
@@ -376,5 +388,24 @@ mod tests {
             %t = Concat-1(%n, %h, %rest) {axis: 0}
             %y = Reshape-1(%x, %t) {special_zero: false}";
         assert_eq!(inferred(layers), ("[1..,?,6]".into(), 0));
+    }
+
+    #[test]
+    fn a_copied_size_matters_only_if_the_run_succeeds() {
+        let of = |shape: &str, order: &str| {
+            let count = order.split(',').count();
+            inferred(&format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}
+                 %s = ShapeOf-3(%x) {{output_type: i64}}
+                 %order = Const-1 i64[{count}] <{order}>
+                 %axis = Const-1 i64[] <0>
+                 %t = Gather-8(%s, %order, %axis) {{batch_dims: 0}}
+                 %y = Reshape-1(%x, %t) {{special_zero: true}}"
+            ))
+        };
+        assert_eq!(of("N,4", "1, 0"), ("[4,N]".into(), 0));
+        assert_eq!(of("N,M", "1, 0"), ("[M,N]".into(), 0));
+        // Data of shape [0,0,5] becomes [5,0,5].
+        assert_eq!(of("N,M,K", "2, 0, 1"), ("[?,?,?]".into(), 0));
     }
 }
