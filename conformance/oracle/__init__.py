@@ -14,7 +14,7 @@ def answer(case):
         expect = expected_slice(case)
     except Refused as refused:
         return {"expect": {"refused": refused.args[0]}}
-    numpy = numpy_slice(case, expect) if case["op"].startswith("onnx.") else expect
+    numpy = numpy_slice(case, expect) if case["op"] != "Slice-8" else expect
     if all(numpy[key] == expect[key] for key in numpy):
         return {"expect": expect}
     return {"expect": expect, "dialects": {"numpy": numpy}}
