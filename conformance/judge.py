@@ -17,7 +17,8 @@ RULES = json.loads((Path(__file__).parent / "rules.json").read_text())["rules"]
 BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: lambda a, b: Fraction(a) / b,
           ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
 CALLS = {"floor": floor, "ceiling": ceil, "ceil": ceil, "min": min, "max": max, "Min": min, "Max": max, "abs": abs,
-         "Mod": operator.mod, "mod": operator.mod, "floordiv": operator.floordiv}
+         "Mod": operator.mod, "mod": operator.mod, "floordiv": operator.floordiv,
+         "ceil_div": lambda a, b: -(-a // b), "broadcast": lambda a, b: b if a == 1 else a}
 
 
 class Unknown(Exception):

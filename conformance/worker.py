@@ -12,7 +12,8 @@ from tempfile import TemporaryFile
 from engines import EngineError
 from runners import NotOffered
 
-START_SECONDS = 120
+# A first start may compile a runner.
+START_SECONDS = 600
 
 
 def serve(engine):
