@@ -200,7 +200,8 @@ impl Reshape {
             }
         }
         cancel_numbers(&mut left, &mut given);
-        let (left, given) = (cx.product(&left), cx.product(&given));
+        let (factors, given) = (left, cx.product(&given));
+        let left = cx.product(&factors);
         // In empty data, -1 is defined only if data and target are constant; otherwise the run fails.
         if left.as_const() != Some(0) || given.as_const() != Some(0) {
             cx.demand_at_least(&given, 1);
@@ -226,8 +227,13 @@ impl Reshape {
                 // `exact_div` needs a divisor of at least 1. A run in which a given dim is 0 fails, so any
                 // value will do there.
                 let given = cx.max(&given, &1.into());
-                let quotient = cx.exact_div(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
-                quotient.ok_or_else(|| conflict(cx))
+                // A constant divisor has no factor in common with the constant factors, so it divides the others.
+                let splits = given.as_const().is_some() && left.as_const().is_none();
+                let (numbers, others): (Vec<SymExpr>, Vec<SymExpr>) =
+                    factors.into_iter().partition(|factor| splits && factor.as_const().is_some());
+                let (number, divided) = (cx.product(&numbers), cx.product(&others));
+                let quotient = cx.exact_div(&divided, &given).map(|quotient| cx.mul(&quotient, &number));
+                quotient.and_then(|quotient| cx.as_dim(&quotient)).ok_or_else(|| conflict(cx))
             }
         }
     }
@@ -348,7 +354,7 @@ mod tests {
         assert_eq!(to("?,3,?,?", true, "0, 0, -1"), ("[?,3,s1*s2]".into(), 0));
         assert_eq!(to("?,3,?,?", true, "0, -1"), ("[?,3*s1*s2]".into(), 0));
         assert_eq!(to("?,4", false, "-1, 2"), ("[2*s0,2]".into(), 0));
-        assert_eq!(to("4..8,3", false, "-1, 2"), ("[s0+s0/2,2]".into(), 0));
+        assert_eq!(to("4..8,3", false, "-1, 2"), ("[3*(s0/2),2]".into(), 0));
         assert_eq!(to("?,?", true, "0, 5, 0").1, 1);
         let target = "%s = ShapeOf-3(%y) {output_type: i64}
              %0 = Const-1 i64[] <0>
