@@ -1,5 +1,8 @@
 """`onnxruntime.tools.symbolic_shape_infer`."""
 
+import os
+import tempfile
+
 import onnx
 import onnxruntime
 from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
@@ -7,6 +10,8 @@ from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 from .onnx_models import declared_dims, onnx_model, without_declared_shape
 
 PACKAGES = ["onnx", "onnxruntime", "sympy"]
+# When it cannot infer everything, it writes the model into the current folder.
+os.chdir(tempfile.gettempdir())
 
 
 def version():
