@@ -88,8 +88,7 @@ fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
         }
         regions.push(e.function.close(around, &[], &returned));
     }
-    let kind = OpKind::Generic { name: "if", attributes: String::new() };
-    e.function.push(kind, &[&condition], &given, regions);
+    e.function.push(OpKind::If, &[&condition], &given, regions);
     (0..).zip(given).try_for_each(|(port, value)| e.give(port, value))
 }
 

@@ -276,17 +276,6 @@ impl<'g> Emitter<'g> {
         self.function.op(self.layer.node.name(), kind, operands, ty)
     }
 
-    /// An operation in MLIR's generic syntax.
-    pub(super) fn generic(
-        &mut self,
-        name: &'static str,
-        operands: &[&Operand],
-        attributes: impl Into<String>,
-        ty: Type,
-    ) -> Operand {
-        self.op(OpKind::Generic { name, attributes: attributes.into() }, operands, ty)
-    }
-
     /// Writes a constant.
     pub(super) fn constant(&mut self, tensor: &Tensor) -> Result<Operand> {
         self.function.constant(self.layer.node.name(), tensor)
@@ -317,7 +306,7 @@ impl<'g> Emitter<'g> {
             return Ok(self.op(OpKind::Reshape, &[x], ty));
         }
         let sizes = self.vector(&ty.dims)?;
-        Ok(self.generic("dynamic_reshape", &[x, &sizes], "", ty))
+        Ok(self.op(OpKind::DynamicReshape, &[x, &sizes], ty))
     }
 
     /// Permutes the axes.
@@ -341,8 +330,7 @@ impl<'g> Emitter<'g> {
             return Ok(self.op(OpKind::BroadcastInDim(axes.to_vec()), &[x], ty));
         }
         let sizes = self.vector(&ty.dims)?;
-        let attributes = format!("dims = {axes:?}");
-        Ok(self.op(OpKind::Pretty { name: "dynamic_broadcast_in_dim", attributes }, &[x, &sizes], ty))
+        Ok(self.op(OpKind::DynamicBroadcastInDim(axes.to_vec()), &[x, &sizes], ty))
     }
 
     /// Broadcasts to sizes `dims` by numpy's rules, which align the last axes.
@@ -384,7 +372,7 @@ impl<'g> Emitter<'g> {
             *size = total;
         }
         let parts: Vec<&Operand> = parts.iter().collect();
-        Ok(self.generic("concatenate", &parts, format!("dimension = {axis} : i64"), ty))
+        Ok(self.op(OpKind::Concatenate(axis), &parts, ty))
     }
 
     /// Adds this many elements before and after each axis; a negative number removes elements.
@@ -396,9 +384,7 @@ impl<'g> Emitter<'g> {
         end: &[i64],
         ty: Type,
     ) -> Operand {
-        let inside = vec![0; begin.len()];
-        let attributes = format!("low = {begin:?}, high = {end:?}, interior = {inside:?}");
-        self.op(OpKind::Pretty { name: "pad", attributes }, &[x, value], ty)
+        self.op(OpKind::Pad { low: begin.to_vec(), high: end.to_vec() }, &[x, value], ty)
     }
 
     /// The numbers `0, 1, 2 ..` along an axis.
@@ -407,8 +393,7 @@ impl<'g> Emitter<'g> {
             return Ok(self.op(OpKind::Iota(axis), &[], ty));
         }
         let sizes = self.vector(&ty.dims)?;
-        let attributes = format!("dim = {axis}");
-        Ok(self.op(OpKind::Pretty { name: "dynamic_iota", attributes }, &[&sizes], ty))
+        Ok(self.op(OpKind::DynamicIota(axis), &[&sizes], ty))
     }
 
     /// An element-wise comparison, such as `LT`.

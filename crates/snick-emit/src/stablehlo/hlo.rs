@@ -80,10 +80,39 @@ pub(super) enum OpKind {
     Reduce { combine: &'static str, axes: Vec<usize> },
     /// A loop. Its two regions, condition and body, have the same arguments.
     While,
-    /// Any other operation with custom syntax.
-    Pretty { name: &'static str, attributes: String },
-    /// Any other operation in MLIR's generic syntax.
-    Generic { name: &'static str, attributes: String },
+    /// Chooses one of two regions by a condition.
+    If,
+    /// Joins the operands along an axis.
+    Concatenate(usize),
+    /// Joins sizes, which have one element each, to a vector.
+    SizeVector,
+    /// The size of an axis as an i32 scalar.
+    GetDimensionSize(usize),
+    /// Adds elements before and after each axis; a negative number removes elements.
+    Pad { low: Vec<i64>, high: Vec<i64> },
+    /// Pads with numbers of elements from operands: before, after and between elements.
+    DynamicPad,
+    /// Reshapes to the sizes in the second operand.
+    DynamicReshape,
+    /// Broadcasts to the sizes in the second operand; holds the result axis for each axis of the first.
+    DynamicBroadcastInDim(Vec<usize>),
+    /// Counts 0, 1, 2 .. along an axis of a value whose sizes are the operand.
+    DynamicIota(usize),
+    /// Slices of these sizes; the start for each axis is an operand.
+    DynamicSlice(Vec<usize>),
+    /// Replaces a slice; the start for each axis is an operand.
+    DynamicUpdateSlice,
+    /// Slices; the operands after the first are vectors of the starts, ends and steps.
+    RealDynamicSlice,
+    /// Convolves data `[b, f, 0, 1, ..]` with filters `[o, i, 0, 1, ..]`.
+    Convolution(Convolution),
+    /// Reduces each window to one element. The region combines two elements.
+    ReduceWindow(Window),
+    /// Writes windows of the third operand into the first, at index vectors along the last axis of the second.
+    /// The region combines the old and the new element.
+    Scatter(Scatter),
+    /// Sorts along an axis; stable. The region compares two elements of each operand.
+    Sort(usize),
 }
 
 /// The dimension numbers of a gather.
@@ -99,14 +128,43 @@ pub(super) struct Gather {
     pub(super) sizes: Option<Vec<usize>>,
 }
 
+/// The strides, padding and dilations of a convolution.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Convolution {
+    pub(super) groups: usize,
+    pub(super) strides: Vec<usize>,
+    /// The numbers of elements before and after each axis.
+    pub(super) padding: Vec<[i64; 2]>,
+    /// Dilation of the data, that is, zeros between its elements.
+    pub(super) lhs_dilation: Vec<usize>,
+    pub(super) rhs_dilation: Vec<usize>,
+    pub(super) precision: Precision,
+}
+
+/// A window over each axis.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    pub(super) sizes: Vec<usize>,
+    pub(super) strides: Vec<usize>,
+    pub(super) dilations: Vec<usize>,
+    /// The numbers of elements before and after each axis.
+    pub(super) padding: Vec<[i64; 2]>,
+}
+
+/// The dimension numbers of a scatter.
+#[derive(Clone, Debug)]
+pub(super) struct Scatter {
+    /// Axes of the updates that come from the window.
+    pub(super) window: Vec<usize>,
+    /// Axes of the data that the window drops, and that the elements of an index vector refer to.
+    pub(super) indexed: Vec<usize>,
+}
+
 impl OpKind {
     /// The name without the dialect.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::Elementwise(name)
-            | Self::Mixed(name)
-            | Self::Pretty { name, .. }
-            | Self::Generic { name, .. } => name,
+            Self::Elementwise(name) | Self::Mixed(name) => name,
             Self::Compare(_) => "compare",
             Self::Select => "select",
             Self::Constant(_) => "constant",
@@ -121,6 +179,21 @@ impl OpKind {
             Self::Gather(_) => "dynamic_gather",
             Self::Reduce { .. } => "reduce",
             Self::While => "while",
+            Self::If => "if",
+            Self::Concatenate(_) | Self::SizeVector => "concatenate",
+            Self::GetDimensionSize(_) => "get_dimension_size",
+            Self::Pad { .. } => "pad",
+            Self::DynamicPad => "dynamic_pad",
+            Self::DynamicReshape => "dynamic_reshape",
+            Self::DynamicBroadcastInDim(_) => "dynamic_broadcast_in_dim",
+            Self::DynamicIota(_) => "dynamic_iota",
+            Self::DynamicSlice(_) => "dynamic_slice",
+            Self::DynamicUpdateSlice => "dynamic_update_slice",
+            Self::RealDynamicSlice => "real_dynamic_slice",
+            Self::Convolution(_) => "convolution",
+            Self::ReduceWindow(_) => "reduce_window",
+            Self::Scatter(_) => "scatter",
+            Self::Sort(_) => "sort",
         }
     }
 

@@ -5,7 +5,7 @@ use snick_ir::ops::{Concat, Reverse};
 use snick_ir::{Op, OpError};
 use snick_tensor::kernels::PadMode;
 
-use super::emitter::{Emitter, Result};
+use super::emitter::{Emitter, OpKind, Result};
 use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
@@ -81,6 +81,6 @@ fn pad(e: &mut Emitter) -> Result {
     let (begin, end) = (expressions(1)?, expressions(2)?);
     let (begin, end) = (e.vector(begin)?, e.vector(end)?);
     let inside = e.vector(&vec![0; x.ty.rank()])?;
-    let y = e.generic("dynamic_pad", &[&x, &value, &begin, &end, &inside], "", ty);
+    let y = e.op(OpKind::DynamicPad, &[&x, &value, &begin, &end, &inside], ty);
     e.give(0, y)
 }

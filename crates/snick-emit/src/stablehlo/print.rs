@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use super::hlo::{Function, Gather, Op, OpKind, Region, Value, ValueId};
-use super::literal::array;
+use super::hlo::{Convolution, Function, Gather, Op, OpKind, Region, Scatter, Value, ValueId};
+use super::literal::{array, padding};
 use super::module::Module;
 
 impl fmt::Display for Module {
@@ -94,9 +94,10 @@ impl Values<'_> {
                 return writeln!(f, "stablehlo.{name} dense<{literal}> : {signature}");
             }
             OpKind::Iota(axis) => format!("dim = {axis}"),
-            OpKind::BroadcastInDim(axes) | OpKind::Transpose(axes) | OpKind::Reverse(axes) => {
-                format!("{values}, dims = {axes:?}")
-            }
+            OpKind::BroadcastInDim(axes)
+            | OpKind::DynamicBroadcastInDim(axes)
+            | OpKind::Transpose(axes)
+            | OpKind::Reverse(axes) => format!("{values}, dims = {axes:?}"),
             OpKind::Slice(ranges) => {
                 let ranges = ranges.iter().map(|[first, end, step]| format!("{first}:{end}:{step}"));
                 format!("{values} [{}]", ranges.collect::<Vec<_>>().join(", "))
@@ -113,9 +114,14 @@ impl Values<'_> {
                 let [x, start] = [&op.operands[..1], &op.operands[1..]].map(|ids| self.names(ids));
                 format!("({x} init: {start}) applies stablehlo.{combine} across dimensions = {axes:?}")
             }
-            OpKind::Pretty { attributes, .. } => format!("{values}, {attributes}"),
+            OpKind::SizeVector => format!("{values}, dim = 0"),
+            OpKind::GetDimensionSize(axis) | OpKind::DynamicIota(axis) => format!("{values}, dim = {axis}"),
+            OpKind::Pad { low, high } => {
+                format!("{values}, low = {low:?}, high = {high:?}, interior = {:?}", vec![0; low.len()])
+            }
             OpKind::While => return self.write_while(f, op, indent),
-            OpKind::Gather(_) | OpKind::Generic { .. } => {
+            // All other operations are written in MLIR's generic syntax.
+            _ => {
                 write!(f, "\"stablehlo.{name}\" ({values}){}", self.generic_attributes(op))?;
                 for (i, region) in op.regions.iter().enumerate() {
                     f.write_str(if i > 0 { ", {\n" } else { " ({\n" })?;
@@ -130,9 +136,10 @@ impl Values<'_> {
 
     /// ` <{dimension = 0 : i64}>`
     fn generic_attributes(&self, op: &Op) -> String {
+        let vectors = || self.0.values[op.operands[1]].ty.rank().saturating_sub(1);
         let attributes = match &op.kind {
             OpKind::Gather(Gather { offset, collapsed, indexed, sizes }) => {
-                let entries = self.0.values[op.operands[1]].ty.rank().saturating_sub(1);
+                let entries = vectors();
                 let sizes = sizes.as_ref().map(|sizes| format!(", slice_sizes = {}", array(sizes)));
                 format!(
                     "dimension_numbers = #stablehlo.gather<offset_dims = {offset:?}, collapsed_slice_dims = \
@@ -141,7 +148,25 @@ impl Values<'_> {
                     sizes.unwrap_or_default()
                 )
             }
-            OpKind::Generic { attributes, .. } => attributes.clone(),
+            OpKind::Concatenate(axis) => format!("dimension = {axis} : i64"),
+            OpKind::Sort(axis) => format!("dimension = {axis} : i64, is_stable = true"),
+            OpKind::DynamicSlice(sizes) => format!("slice_sizes = {}", array(sizes)),
+            OpKind::Scatter(Scatter { window, indexed }) => format!(
+                "indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = \
+                 {window:?}, inserted_window_dims = {indexed:?}, scatter_dims_to_operand_dims = {indexed:?}, \
+                 index_vector_dim = {}>, unique_indices = false",
+                vectors()
+            ),
+            OpKind::ReduceWindow(window) => format!(
+                "base_dilations = {}, padding = {}, window_dilations = {}, window_dimensions = {}, \
+                 window_strides = {}",
+                array(&vec![1; window.sizes.len()]),
+                padding(&window.padding),
+                array(&window.dilations),
+                array(&window.sizes),
+                array(&window.strides),
+            ),
+            OpKind::Convolution(convolution) => convolution_attributes(convolution),
             _ => String::new(),
         };
         if attributes.is_empty() { attributes } else { format!(" <{{{attributes}}}>") }
@@ -178,6 +203,23 @@ impl Values<'_> {
         let (names, types) = (self.names(&region.results), self.types(&region.results));
         writeln!(f, "{:indent$}stablehlo.return {names} : {types}", "")
     }
+}
+
+/// `[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]` for two spatial axes, and how the filters move.
+fn convolution_attributes(convolution: &Convolution) -> String {
+    let Convolution { groups, strides, padding: pads, lhs_dilation, rhs_dilation, precision } = convolution;
+    let axes: String = (0..strides.len()).map(|axis| format!(", {axis}")).collect();
+    let precision = precision.word();
+    format!(
+        "batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f{axes}]x[o, i{axes}]->[b, f{axes}]>, \
+         feature_group_count = {groups} : i64, lhs_dilation = {}, padding = {}, \
+         precision_config = [#stablehlo<precision {precision}>, #stablehlo<precision {precision}>], \
+         rhs_dilation = {}, window_strides = {}",
+        array(lhs_dilation),
+        padding(pads),
+        array(rhs_dilation),
+        array(strides),
+    )
 }
 
 #[cfg(test)]

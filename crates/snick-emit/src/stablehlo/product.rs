@@ -7,8 +7,8 @@ use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 
 use super::contract::contract;
-use super::emitter::{Emitter, Operand, Result};
-use super::literal::{array, padding};
+use super::emitter::{Emitter, OpKind, Operand, Result};
+use super::hlo::Convolution;
 use super::row::OpRow;
 use super::types::fixed;
 
@@ -89,38 +89,9 @@ fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     e.give(0, y)
 }
 
-/// The dimension numbers of a convolution: `[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]` for two spatial axes.
-fn layout(spatial: usize) -> String {
-    let axes: String = (0..spatial).map(|axis| format!(", {axis}")).collect();
-    format!("#stablehlo.conv<[b, f{axes}]x[o, i{axes}]->[b, f{axes}]>")
-}
-
-/// The strides, padding and dilations of a convolution.
-#[derive(Default)]
-struct Moves {
-    strides: Vec<usize>,
-    /// The numbers of elements before and after each axis.
-    padding: Vec<[i64; 2]>,
-    /// Dilation of the data, that is, zeros between its elements.
-    lhs_dilation: Vec<usize>,
-    rhs_dilation: Vec<usize>,
-}
-
-fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, moves: &Moves) -> Result {
-    let precision = e.function.precision.word();
-    let attributes = format!(
-        "batch_group_count = 1 : i64, dimension_numbers = {}, feature_group_count = {groups} : i64, \
-         lhs_dilation = {}, padding = {}, \
-         precision_config = [#stablehlo<precision {precision}>, #stablehlo<precision {precision}>], \
-         rhs_dilation = {}, window_strides = {}",
-        layout(moves.strides.len()),
-        array(&moves.lhs_dilation),
-        padding(&moves.padding),
-        array(&moves.rhs_dilation),
-        array(&moves.strides),
-    );
+fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, convolution: Convolution) -> Result {
     let ty = e.output(0)?;
-    let y = e.generic("convolution", &[x, filters], attributes, ty);
+    let y = e.op(OpKind::Convolution(convolution), &[x, filters], ty);
     e.give(0, y)
 }
 
@@ -139,7 +110,8 @@ fn convolution(e: &mut Emitter, sliding: &DilatedSliding, grouped: bool) -> Resu
     let windows = sliding.windows();
     let x = e.input(0)?;
     let (filters, groups) = ungrouped(e, grouped)?;
-    let mut moves = Moves::default();
+    let precision = e.function.precision;
+    let mut moves = Convolution { groups, precision, ..Convolution::default() };
     for (i, (input, kernel)) in x.ty.dims.iter().zip(&filters.ty.dims).skip(2).enumerate() {
         let axis = windows.axis(i);
         moves.padding.push(windows.padding(i, fixed(input).ok(), fixed(kernel)?)?);
@@ -147,7 +119,7 @@ fn convolution(e: &mut Emitter, sliding: &DilatedSliding, grouped: bool) -> Resu
         moves.lhs_dilation.push(1);
         moves.rhs_dilation.push(usize::try_from(axis.dilation).unwrap_or(1));
     }
-    convolve(e, &x, &filters, groups, &moves)
+    convolve(e, &x, &filters, moves)
 }
 
 /// Writes a convolution with reversed filters over dilated data.
@@ -173,11 +145,16 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
         })?),
     };
     let window = transposed.window(kernel, excess.as_deref())?;
-    let mut moves =
-        Moves { strides: vec![1; kernel.len()], rhs_dilation: window.dilations.to_vec(), ..Moves::default() };
+    let mut moves = Convolution {
+        groups,
+        strides: vec![1; kernel.len()],
+        rhs_dilation: window.dilations.to_vec(),
+        precision: e.function.precision,
+        ..Convolution::default()
+    };
     for (i, (&before, &after)) in window.pads_begin.iter().zip(&window.pads_end).enumerate() {
         moves.padding.push([before as i64, after as i64]);
         moves.lhs_dilation.push(usize::try_from(transposed.sliding.windows().axis(i).stride).unwrap_or(1));
     }
-    convolve(e, &x, &turned, groups, &moves)
+    convolve(e, &x, &turned, moves)
 }

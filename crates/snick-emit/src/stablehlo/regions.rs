@@ -30,13 +30,12 @@ impl FunctionBuilder {
 }
 
 impl Emitter<'_> {
-    /// Writes the generic form of an operation, with a region that combines two elements by `combine`, or
+    /// Writes an operation with a region that combines two elements by `combine`, or
     /// returns the second element if `combine` is `None`.
     pub(super) fn folding(
         &mut self,
-        name: &'static str,
+        kind: OpKind,
         operands: &[&Operand],
-        attributes: String,
         combine: Option<&'static str>,
         ty: Type,
     ) -> Operand {
@@ -49,7 +48,6 @@ impl Emitter<'_> {
         };
         let region = self.function.close(around, &[a, b], &[result]);
         let y = self.function.value(self.layer.node.name(), ty);
-        let kind = OpKind::Generic { name, attributes };
         self.function.push(kind, operands, std::slice::from_ref(&y), vec![region]);
         y
     }
@@ -109,7 +107,7 @@ impl Emitter<'_> {
         let zero = self.constant(&Tensor::scalar(0_i64))?;
         let places = (0..x.ty.rank()).map(|own| if own == axis { at } else { &zero });
         let operands: Vec<&Operand> = [x, part].into_iter().chain(places).collect();
-        Ok(self.generic("dynamic_update_slice", &operands, "", x.ty.clone()))
+        Ok(self.op(OpKind::DynamicUpdateSlice, &operands, x.ty.clone()))
     }
 
     /// Converts to an i64 scalar.

@@ -6,7 +6,8 @@ use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Operand, Result};
+use super::emitter::{Emitter, OpKind, Operand, Result};
+use super::hlo::Scatter;
 use super::lookup::{from_start, places_along};
 use super::reduce::extreme;
 use super::row::OpRow;
@@ -18,14 +19,6 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         Op::ScatterUpdate(_) => OpRow::new(scatter_update),
         _ => return None,
     })
-}
-
-/// StableHLO's scatter dimension numbers.
-struct Target {
-    /// Axes of the updates that come from the window.
-    window: Vec<usize>,
-    /// Axes of the data that the window drops, and that the elements of an index vector refer to.
-    indexed: Vec<usize>,
 }
 
 /// How an update combines with the existing element.
@@ -42,19 +35,10 @@ fn put(
     data: &Operand,
     indices: &Operand,
     updates: &Operand,
-    to: &Target,
+    to: &Scatter,
     op: Option<&'static str>,
 ) -> Operand {
-    let attributes = format!(
-        "indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {:?}, \
-         inserted_window_dims = {:?}, scatter_dims_to_operand_dims = {:?}, index_vector_dim = {}>, \
-         unique_indices = false",
-        to.window,
-        to.indexed,
-        to.indexed,
-        indices.ty.rank().saturating_sub(1),
-    );
-    e.folding("scatter", &[data, indices, updates], attributes, op, data.ty.clone())
+    e.folding(OpKind::Scatter(to.clone()), &[data, indices, updates], op, data.ty.clone())
 }
 
 fn combine(reduction: ScatterReduction, data: &Operand) -> Result<Combine, OpError> {
@@ -80,7 +64,7 @@ fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
     let axis = axis(e, &data)?;
     let combine = combine(op.reduction, &data)?;
     let places = places_along(e, &indices, &data, axis)?;
-    let to = Target { window: vec![], indexed: (0..data.ty.rank()).collect() };
+    let to = Scatter { window: vec![], indexed: (0..data.ty.rank()).collect() };
     if combine.op.is_some() && !op.use_init_val {
         let neutral = e.full(combine.neutral, &updates.ty)?;
         data = put(e, &data, &places, &neutral, &to, None);
@@ -105,7 +89,7 @@ fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
         updates = e.same("negate", &[&updates]);
     }
     let places = all_from_start(e, &indices, data.ty.dims.get(..count).unwrap_or_default())?;
-    let to = Target { window: (first..updates.ty.rank()).collect(), indexed: (0..count).collect() };
+    let to = Scatter { window: (first..updates.ty.rank()).collect(), indexed: (0..count).collect() };
     let y = put(e, &data, &places, &updates, &to, combine.op);
     e.give(0, y)
 }
@@ -132,6 +116,6 @@ fn scatter_update(e: &mut Emitter) -> Result {
     let entries = e.reshape(&entries, [indices.ty.dims.as_slice(), &[1.into()]].concat())?;
     let inside = axis..axis + indices.ty.rank(); // the axes that come from the indices
     let window = (0..updates.ty.rank()).filter(|own| !inside.contains(own)).collect();
-    let y = put(e, &data, &entries, &updates, &Target { window, indexed: vec![axis] }, None);
+    let y = put(e, &data, &entries, &updates, &Scatter { window, indexed: vec![axis] }, None);
     e.give(0, y)
 }

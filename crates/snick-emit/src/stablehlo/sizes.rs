@@ -74,8 +74,12 @@ impl FunctionBuilder {
         if let [part] = parts.as_slice() {
             return Ok(part.clone());
         }
-        let kind = OpKind::Pretty { name: "concatenate", attributes: "dim = 0".into() };
-        Ok(self.op(name, kind, &parts.iter().collect::<Vec<_>>(), scalar().sized(&[parts.len()])))
+        Ok(self.op(
+            name,
+            OpKind::SizeVector,
+            &parts.iter().collect::<Vec<_>>(),
+            scalar().sized(&[parts.len()]),
+        ))
     }
 
     /// Writes an expression as an i64 scalar, unless it was already written.
@@ -127,8 +131,7 @@ impl ExprFolder for FunctionBuilder {
         let source = self.scope.sources.get(&symbol).cloned();
         let (x, axis) = source.ok_or_else(|| OpError::unsupported("a size that depends on data"))?;
         let ty = scalar().with(ElementType::I32);
-        let kind = OpKind::Pretty { name: "get_dimension_size", attributes: format!("dim = {axis}") };
-        let size = self.op("size", kind, &[&x], ty);
+        let size = self.op("size", OpKind::GetDimensionSize(axis), &[&x], ty);
         let size = self.convert("size", size, ElementType::I64);
         self.scope.numbers.insert(SymExpr::Symbol(symbol), size.clone());
         Ok(size)

@@ -5,7 +5,6 @@ use snick_ir::{IntOrValue, Op, OpError};
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, OpKind, Operand, Result};
-use super::literal::array;
 use super::row::OpRow;
 use super::types::fixed;
 
@@ -137,8 +136,7 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
             operands.push(scalar(e, &taken.first)?);
         }
         let operands: Vec<&Operand> = operands.iter().collect();
-        let attributes = format!("slice_sizes = {}", array(&sizes));
-        let run = e.generic("dynamic_slice", &operands, attributes, x.ty.sized(spans));
+        let run = e.op(OpKind::DynamicSlice(sizes), &operands, x.ty.sized(spans));
         // `dynamic_slice` has no steps, so they are applied to its result.
         let thin: Vec<AxisSpan> =
             taken.iter().map(|taken| AxisSpan { first: Start::At(0.into()), ..taken.clone() }).collect();
@@ -154,7 +152,7 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
     let limits = e.same("add", &[&starts, &spans]);
     let steps: Vec<usize> = taken.iter().map(|taken| taken.step).collect();
     let steps = e.vector(&steps)?;
-    Ok(e.generic("real_dynamic_slice", &[x, &starts, &limits, &steps], "", ty))
+    Ok(e.op(OpKind::RealDynamicSlice, &[x, &starts, &limits, &steps], ty))
 }
 
 fn scalar(e: &mut Emitter, first: &Start) -> Result<Operand> {

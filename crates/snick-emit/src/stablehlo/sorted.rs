@@ -31,7 +31,6 @@ pub(super) fn sorted(
     let region = e.function.close(around, &arguments, &[result]);
     let name = e.function.fresh(e.node.name());
     let results = [(0, by), (1, other)].map(|(at, x)| e.function.named(format!("{name}#{at}"), x.ty.clone()));
-    let attributes = format!("dimension = {axis} : i64, is_stable = true");
-    e.function.push(OpKind::Generic { name: "sort", attributes }, &[by, other], &results, vec![region]);
+    e.function.push(OpKind::Sort(axis), &[by, other], &results, vec![region]);
     results
 }

@@ -7,8 +7,8 @@ use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::contract::contract;
-use super::emitter::{Emitter, Operand, Result};
-use super::literal::{array, padding};
+use super::emitter::{Emitter, OpKind, Operand, Result};
+use super::hlo::Window;
 use super::reduce::extreme;
 use super::row::OpRow;
 use super::types::{Sizes, fixed};
@@ -20,15 +20,6 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         Op::MaxPool(op) => OpRow::new(|e| max_pool(e, op)),
         _ => return None,
     })
-}
-
-/// A window over each axis.
-pub(super) struct Window {
-    pub(super) sizes: Vec<usize>,
-    pub(super) strides: Vec<usize>,
-    pub(super) dilations: Vec<usize>,
-    /// The numbers of elements before and after each axis.
-    pub(super) padding: Vec<[i64; 2]>,
 }
 
 impl Window {
@@ -49,15 +40,7 @@ pub(super) fn slide(
     dims: impl Sizes,
 ) -> Result<Operand> {
     let start = e.full(start, &x.ty.sized(&[]))?;
-    let attributes = format!(
-        "base_dilations = {}, padding = {}, window_dilations = {}, window_dimensions = {}, window_strides = {}",
-        array(&vec![1; window.sizes.len()]),
-        padding(&window.padding),
-        array(&window.dilations),
-        array(&window.sizes),
-        array(&window.strides),
-    );
-    Ok(e.folding("reduce_window", &[x, &start], attributes, Some(combine), x.ty.sized(dims)))
+    Ok(e.folding(OpKind::ReduceWindow(window.clone()), &[x, &start], Some(combine), x.ty.sized(dims)))
 }
 
 /// The window of a pooling layer. Its padding extends to the end of the last window. Also returns, for each

@@ -167,12 +167,8 @@ impl Program {
             for user in self.touching[value].iter().map(|&at| &self.body().ops[at]) {
                 match &user.kind {
                     _ if !user.operands.contains(&value) => {}
-                    OpKind::DotGeneral { .. } | OpKind::Generic { name: "convolution", .. } => {
-                        is_multiplied = true
-                    }
-                    OpKind::Gather(_) | OpKind::Slice(_) | OpKind::Generic { name: "dynamic_slice", .. } => {
-                        return false;
-                    }
+                    OpKind::DotGeneral { .. } | OpKind::Convolution(_) => is_multiplied = true,
+                    OpKind::Gather(_) | OpKind::Slice(_) | OpKind::DynamicSlice(_) => return false,
                     // The argument may be decompressed before it is multiplied.
                     OpKind::Mixed("convert")
                     | OpKind::Transpose(_)

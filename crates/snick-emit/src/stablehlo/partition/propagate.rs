@@ -201,7 +201,7 @@ fn direction(op: &OpKind, factor: FactorKind, round: usize) -> Direction {
         _ if round >= 2 || op.is_elementwise() => Direction::Both,
         OpKind::BroadcastInDim(_) if round == 1 => Direction::Backward,
         _ if round == 1 && passes => Direction::Both,
-        OpKind::Generic { name: "dynamic_slice" | "dynamic_update_slice", .. } => Direction::Forward,
+        OpKind::DynamicSlice(_) | OpKind::DynamicUpdateSlice => Direction::Forward,
         _ => Direction::Neither,
     }
 }

@@ -26,9 +26,7 @@ fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<Ax
     match (kind, operands) {
         (OpKind::Constant(_) | OpKind::Iota(_), _) => Some(AxisMap::default()),
         (OpKind::Slice(_), _) => Some(aligned()),
-        (OpKind::Pretty { name: "pad", .. } | OpKind::Generic { name: "concatenate", .. }, _) => {
-            Some(aligned())
-        }
+        (OpKind::Pad { .. } | OpKind::Concatenate(_), _) => Some(aligned()),
         (kind, _) if kind.is_elementwise() => Some(aligned()),
         (OpKind::BroadcastInDim(axes), &[x]) => Some(broadcast(x, result, axes)),
         (OpKind::DotGeneral { batch, contracting, .. }, &[a, b]) => {
@@ -39,7 +37,7 @@ fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<Ax
             Some(AxisMap::reduction(x.len(), |dim| axes.contains(&dim), false))
         }
         (OpKind::Reverse(axes), &[x]) => Some(AxisMap::rows(x.len(), |dim| axes.contains(&dim))),
-        (OpKind::Generic { name: "dynamic_slice", .. }, &[x, ..]) => {
+        (OpKind::DynamicSlice(_), &[x, ..]) => {
             let mut map = AxisMap::default();
             (0..x.len()).for_each(|dim| window(&mut map, x, dim, result, dim));
             Some(map)
