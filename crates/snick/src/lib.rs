@@ -120,7 +120,7 @@ pub use reduce::{ErrorKind, Reduction, reduce};
 #[cfg(feature = "view")]
 pub use report::ReportOptions;
 #[cfg(feature = "emit")]
-pub use save::{SaveOptions, SaveTarget};
+pub use save::{MlirDialect, SaveOptions, SaveTarget};
 #[cfg(feature = "run")]
 pub use session::{RunOptions, Session};
 #[cfg(feature = "run")]
@@ -174,6 +174,6 @@ pub use snick_tensor::{
 #[cfg(feature = "view")]
 pub use snick_view::{PictureOptions, viewer_script, viewer_style};
 #[cfg(feature = "emit")]
-pub use stablehlo_folder::{FILES as STABLEHLO_FILES, StableHloOptions};
+pub use stablehlo_folder::{FILES as STABLEHLO_FILES, LinalgOptions, StableHloOptions};
 #[cfg(feature = "emit")]
 pub use weights_place::weights_file;

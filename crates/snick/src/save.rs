@@ -36,10 +36,23 @@ pub struct SaveOptions {
     pub feature_level: FeatureLevel,
     /// The operation that represents the `slice` primitive in an OpenVINO IR.
     pub slice_as: SliceAs,
-    /// The precision of computations in StableHLO.
+    /// The operations of an MLIR file.
+    pub dialect: MlirDialect,
+    /// The precision of computations in an MLIR file.
     pub precision: Precision,
     /// What has to read the model; `None` for the newest release or opset.
     pub target: Option<SaveTarget>,
+}
+
+/// The operations of an MLIR file.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum MlirDialect {
+    /// StableHLO, the input of XLA.
+    #[default]
+    StableHlo,
+    /// Linalg, tensor, arith, math and scf, the input of compilers such as IREE.
+    Linalg,
 }
 
 /// What has to read a model.
@@ -104,6 +117,7 @@ impl Default for SaveOptions {
         Self {
             feature_level: FeatureLevel::V4_1,
             slice_as: SliceAs::default(),
+            dialect: MlirDialect::default(),
             precision: Precision::default(),
             target: None,
         }
@@ -146,7 +160,13 @@ impl SaveOptions {
         Self { target: Some(target), ..self }
     }
 
-    /// Sets the precision of computations in StableHLO.
+    /// Sets the operations of an MLIR file.
+    #[must_use]
+    pub fn dialect(self, dialect: MlirDialect) -> Self {
+        Self { dialect, ..self }
+    }
+
+    /// Sets the precision of computations in an MLIR file.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
@@ -192,8 +212,9 @@ const WRITERS: &[(Format, Writer)] = &[
     (Format::OpenVino, write_openvino),
     #[cfg(feature = "onnx")]
     (Format::Onnx, write_onnx),
-    (Format::StableHlo, |graph, path, options, files| {
-        put_text(files, path, &snick_emit::stablehlo(graph, options.precision)?)
+    (Format::StableHlo, |graph, path, options, files| match options.dialect {
+        MlirDialect::StableHlo => put_text(files, path, &snick_emit::stablehlo(graph, options.precision)?),
+        MlirDialect::Linalg => put_text(files, path, &snick_emit::linalg(graph, options.precision)?),
     }),
     (Format::ModelExplorer, |graph, path, _, files| {
         put_text(files, path, &snick_emit::model_explorer(graph))

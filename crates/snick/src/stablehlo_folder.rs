@@ -1,10 +1,12 @@
-//! Writes a model as a StableHLO folder: a module, its manifest and folded constants. Weights stay in the
+//! Writes a model as a StableHLO or linalg folder: a module, its manifest and folded constants. Weights stay in the
 //! files of the model.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use snick_emit::linalg;
 use snick_emit::stablehlo::{self, ArgumentData, FOLDED};
 use snick_emit::{Mesh, Precision, ShardRules};
 use snick_ir::Graph;
@@ -52,6 +54,35 @@ impl StableHloOptions {
     }
 }
 
+/// Options of a linalg folder.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct LinalgOptions {
+    /// The precision of computations.
+    pub precision: Precision,
+    /// Variables that were converted to inputs and outputs. The manifest lists them.
+    pub states: Vec<State>,
+}
+
+impl LinalgOptions {
+    /// The highest precision, no states.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the precision of computations.
+    #[must_use]
+    pub fn precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
+    }
+
+    /// Sets the states that [`Model::make_stateless`](crate::Model::make_stateless) returned.
+    #[must_use]
+    pub fn states(self, states: Vec<State>) -> Self {
+        Self { states, ..self }
+    }
+}
+
 /// The names of all files of a folder.
 pub const FILES: [&str; 3] = ["model.mlir", "manifest.json", FOLDED];
 
@@ -65,14 +96,34 @@ pub(crate) fn save(
     if let Some(mesh) = &options.mesh {
         module.shard(mesh.clone(), &options.shard)?;
     }
-    for state in &options.states {
+    mark_states(&mut module, &options.states);
+    write(&module, &module, folder)
+}
+
+/// Writes a linalg folder like [`save`].
+pub(crate) fn save_linalg(
+    graph: &Graph,
+    folder: &Path,
+    options: &LinalgOptions,
+) -> Result<Vec<WrittenFile>, Error> {
+    let mut module = linalg::module(graph, options.precision)?;
+    mark_states(&mut module.main, &options.states);
+    write(&module.main, &module, folder)
+}
+
+fn mark_states(module: &mut stablehlo::Module, states: &[State]) {
+    for state in states {
         if let State::Passed { variable_id, input, output, .. } = state {
             module.mark_state(input, output, variable_id);
         }
     }
+}
+
+/// Writes the text and the other files of a module.
+fn write(module: &stablehlo::Module, text: &dyn Display, folder: &Path) -> Result<Vec<WrittenFile>, Error> {
     let is_new = !folder.exists();
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
-    let saved = fill(&module, folder);
+    let saved = fill(module, text, folder);
     if saved.is_err() && is_new {
         // If the folder cannot be removed, only the first error is reported.
         let _ = fs::remove_dir(folder);
@@ -80,7 +131,7 @@ pub(crate) fn save(
     saved
 }
 
-fn fill(module: &stablehlo::Module, folder: &Path) -> Result<Vec<WrittenFile>, Error> {
+fn fill(module: &stablehlo::Module, text: &dyn Display, folder: &Path) -> Result<Vec<WrittenFile>, Error> {
     let here = fs::canonicalize(folder).map_err(|error| Error::io(folder, error))?;
     let manifest = module.manifest(|path| relative(&here, path).map_err(|error| Error::io(path, error)))?;
     let [text_file, manifest_file, folded_file] = FILES.map(|name| folder.join(name));
@@ -100,7 +151,7 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<Vec<WrittenFile>, E
         })?;
     }
     files.add(&manifest_file, |file| file.write_all(manifest.as_bytes()))?;
-    files.add(&text_file, |file| write!(file, "{module}"))?;
+    files.add(&text_file, |file| write!(file, "{text}"))?;
     files.commit_listed()
 }
 

@@ -26,10 +26,12 @@ impl FunctionBuilder {
     /// bf16 are rounded on entry and exit.
     fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
         let around = std::mem::take(&mut self.scope);
+        let graph = self.graph;
         let written = self.inside(body, given);
         let scope = std::mem::replace(&mut self.scope, around);
-        written?;
-        Ok(scope.results.into_iter().map(|result| self.computed("result", result)).collect())
+        let results = scope.results.into_iter().map(|result| self.computed("result", result)).collect();
+        self.graph = graph;
+        written.map(|()| results)
     }
 
     fn inside(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result {
@@ -42,6 +44,8 @@ impl FunctionBuilder {
             let ty = self.computed_type(declared);
             self.define(value, same_type("the inputs of a body", &rounded, &ty)?);
         }
+        self.bodies += 1;
+        self.graph = self.bodies;
         super::layers(body, self).map_err(OpError::Inside)
     }
 }

@@ -28,6 +28,12 @@ pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 pub(super) struct FunctionBuilder {
     arguments: Vec<Argument>,
     function: hlo::Function,
+    /// The layer that is being written, as an index into the places of the function.
+    place: usize,
+    /// The graph that is being written: 0 for the model, other numbers for its bodies.
+    pub(super) graph: usize,
+    /// The number of bodies so far.
+    pub(super) bodies: usize,
     /// The operations of the innermost open region so far.
     pub(super) ops: Vec<Op>,
     /// Names of values and, separately, of arguments.
@@ -43,6 +49,20 @@ pub(super) struct FunctionBuilder {
 impl FunctionBuilder {
     pub(super) fn new(refusals: Refusals, precision: Precision, weights: Option<Weights>) -> Self {
         Self { refusals, precision, weights, ..Self::default() }
+    }
+
+    /// Begins a layer. Returns the place of the layer around it, for [`FunctionBuilder::leave`].
+    pub(super) fn enter(&mut self, graph: &Graph, id: NodeId) -> usize {
+        let node = graph.node(id);
+        let (layer, op) = (node.name().to_string(), node.op().type_name().to_string());
+        let place = hlo::Place { layer, op, loc: node.loc() };
+        self.function.places.push(place);
+        std::mem::replace(&mut self.place, self.function.places.len() - 1)
+    }
+
+    /// Ends a layer.
+    pub(super) fn leave(&mut self, around: usize) {
+        self.place = around;
     }
 
     /// Adds an argument and returns its value in the declared type.
@@ -141,7 +161,7 @@ impl FunctionBuilder {
     /// A new value under this name, which must be unique.
     pub(super) fn named(&mut self, name: String, ty: Type) -> Operand {
         let id = self.function.values.len();
-        self.function.values.push(hlo::Value { name, ty: ty.clone() });
+        self.function.values.push(hlo::Value { name, ty: ty.clone(), graph: self.graph });
         Operand { id, ty }
     }
 
@@ -161,7 +181,7 @@ impl FunctionBuilder {
         regions: Vec<Region>,
     ) {
         let operands = operands.iter().map(|operand| operand.id).collect();
-        self.ops.push(Op { kind, operands, results: ids(results), regions });
+        self.ops.push(Op { kind, operands, results: ids(results), regions, place: self.place });
     }
 
     /// Writes a constant, converted to the type in which it is computed.
@@ -198,7 +218,7 @@ impl FunctionBuilder {
     }
 
     /// The module, after all layers of the graph are written.
-    pub(super) fn finish(mut self, graph: &Graph) -> Module {
+    pub(super) fn finish(mut self, graph: &Graph, schema: &'static str) -> Module {
         self.function.body.ops = self.ops;
         self.function.body.results = ids(&self.scope.results);
         let results = graph.results().zip(&self.scope.results);
@@ -207,6 +227,7 @@ impl FunctionBuilder {
             arguments: self.arguments,
             results: results.map(|(id, x)| Port::new(graph.node(id).name(), &x.ty)).collect(),
             mesh: None,
+            schema,
             function: Arc::new(self.function),
         }
     }

@@ -1,54 +1,70 @@
 //! A StableHLO function as data: emitters build it, the partitioner reads it, and `print.rs` prints it.
 
+use snick_ir::Loc;
+
 use super::literal::Literal;
 use super::precision::Precision;
 use super::types::Type;
 
 /// The index of a value in [`Function::values`].
-pub(super) type ValueId = usize;
+pub(crate) type ValueId = usize;
 
 /// A use of a value. Its type may contain sizes that are dynamic in the type of the definition.
 #[derive(Clone, Debug)]
-pub(super) struct Operand {
-    pub(super) id: ValueId,
-    pub(super) ty: Type,
+pub(crate) struct Operand {
+    pub(crate) id: ValueId,
+    pub(crate) ty: Type,
 }
 
 /// An argument of a region, or a result of an operation.
 #[derive(Clone, Debug)]
-pub(super) struct Value {
+pub(crate) struct Value {
     /// Unique in the function. The results of an operation with a list of results are `x#0`, `x#1` and so on.
-    pub(super) name: String,
-    pub(super) ty: Type,
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    /// The graph whose symbols the type uses: 0 for the model, other numbers for its bodies.
+    pub(crate) graph: usize,
+}
+
+/// A layer that operations were written for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) layer: String,
+    /// The type of its operation.
+    pub(crate) op: String,
+    pub(crate) loc: Loc,
 }
 
 /// A function, and the values of all its regions.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Function {
-    pub(super) values: Vec<Value>,
-    pub(super) body: Region,
+pub(crate) struct Function {
+    pub(crate) values: Vec<Value>,
+    pub(crate) places: Vec<Place>,
+    pub(crate) body: Region,
 }
 
 /// A region: its arguments, its operations in order, and its results.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Region {
-    pub(super) arguments: Vec<ValueId>,
-    pub(super) ops: Vec<Op>,
-    pub(super) results: Vec<ValueId>,
+pub(crate) struct Region {
+    pub(crate) arguments: Vec<ValueId>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) results: Vec<ValueId>,
 }
 
 /// An operation. `operands` excludes values that its regions capture.
 #[derive(Clone, Debug)]
-pub(super) struct Op {
-    pub(super) kind: OpKind,
-    pub(super) operands: Vec<ValueId>,
-    pub(super) results: Vec<ValueId>,
-    pub(super) regions: Vec<Region>,
+pub(crate) struct Op {
+    pub(crate) kind: OpKind,
+    pub(crate) operands: Vec<ValueId>,
+    pub(crate) results: Vec<ValueId>,
+    pub(crate) regions: Vec<Region>,
+    /// The layer of the operation, as an index into [`Function::places`].
+    pub(crate) place: usize,
 }
 
 /// The kind of an operation, and its attributes. Attributes that only the printer needs are stored as text.
 #[derive(Clone, Debug)]
-pub(super) enum OpKind {
+pub(crate) enum OpKind {
     /// An element-wise operation on values of one type.
     Elementwise(&'static str),
     /// An element-wise operation on values of several types, such as `convert`.
@@ -117,52 +133,52 @@ pub(super) enum OpKind {
 
 /// The dimension numbers of a gather.
 #[derive(Clone, Debug)]
-pub(super) struct Gather {
+pub(crate) struct Gather {
     /// Result axes that come from the window.
-    pub(super) offset: Vec<usize>,
+    pub(crate) offset: Vec<usize>,
     /// Data axes that the window drops.
-    pub(super) collapsed: Vec<usize>,
+    pub(crate) collapsed: Vec<usize>,
     /// Data axes that the elements of an index vector refer to.
-    pub(super) indexed: Vec<usize>,
+    pub(crate) indexed: Vec<usize>,
     /// Sizes of the window; `None` if they are an operand.
-    pub(super) sizes: Option<Vec<usize>>,
+    pub(crate) sizes: Option<Vec<usize>>,
 }
 
 /// The strides, padding and dilations of a convolution.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Convolution {
-    pub(super) groups: usize,
-    pub(super) strides: Vec<usize>,
+pub(crate) struct Convolution {
+    pub(crate) groups: usize,
+    pub(crate) strides: Vec<usize>,
     /// The numbers of elements before and after each axis.
-    pub(super) padding: Vec<[i64; 2]>,
+    pub(crate) padding: Vec<[i64; 2]>,
     /// Dilation of the data, that is, zeros between its elements.
-    pub(super) lhs_dilation: Vec<usize>,
-    pub(super) rhs_dilation: Vec<usize>,
-    pub(super) precision: Precision,
+    pub(crate) lhs_dilation: Vec<usize>,
+    pub(crate) rhs_dilation: Vec<usize>,
+    pub(crate) precision: Precision,
 }
 
 /// A window over each axis.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
-    pub(super) sizes: Vec<usize>,
-    pub(super) strides: Vec<usize>,
-    pub(super) dilations: Vec<usize>,
+pub(crate) struct Window {
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) strides: Vec<usize>,
+    pub(crate) dilations: Vec<usize>,
     /// The numbers of elements before and after each axis.
-    pub(super) padding: Vec<[i64; 2]>,
+    pub(crate) padding: Vec<[i64; 2]>,
 }
 
 /// The dimension numbers of a scatter.
 #[derive(Clone, Debug)]
-pub(super) struct Scatter {
+pub(crate) struct Scatter {
     /// Axes of the updates that come from the window.
-    pub(super) window: Vec<usize>,
+    pub(crate) window: Vec<usize>,
     /// Axes of the data that the window drops, and that the elements of an index vector refer to.
-    pub(super) indexed: Vec<usize>,
+    pub(crate) indexed: Vec<usize>,
 }
 
 impl OpKind {
     /// The name without the dialect.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Elementwise(name) | Self::Mixed(name) => name,
             Self::Compare(_) => "compare",
@@ -198,7 +214,7 @@ impl OpKind {
     }
 
     /// Whether each element only depends on the operand elements at the same index.
-    pub(super) fn is_elementwise(&self) -> bool {
+    pub(crate) fn is_elementwise(&self) -> bool {
         matches!(self, Self::Elementwise(_) | Self::Mixed(_) | Self::Compare(_) | Self::Select)
     }
 }

@@ -6,11 +6,11 @@ use std::fmt;
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 /// Maximum number of elements to print as numbers. Larger constants are printed as bytes.
-pub(super) const MAX_NUMBERS: usize = 64;
+pub(crate) const MAX_NUMBERS: usize = 64;
 
 /// The content of `dense<..>`.
 #[derive(Clone, Debug)]
-pub(super) enum Literal {
+pub(crate) enum Literal {
     /// Numbers in row-major order, or a single number if all elements are equal.
     Numbers(String),
     /// Bytes, converted to hex in small chunks during writing.
@@ -19,7 +19,7 @@ pub(super) enum Literal {
 
 impl Literal {
     /// Numbers if there are few elements or all elements are equal, otherwise bytes.
-    pub(super) fn of(tensor: &Tensor) -> Result<Self, TensorError> {
+    pub(crate) fn of(tensor: &Tensor) -> Result<Self, TensorError> {
         let element = tensor.element_type();
         let (one, axes) = tensor.without_repeats();
         Ok(Self::Numbers(if tensor.is_empty() {
@@ -34,6 +34,21 @@ impl Literal {
             return Ok(Self::Bytes(tensor.clone()));
         }))
     }
+
+    /// The number that all elements are equal to, if it is written once.
+    pub(crate) fn uniform(&self) -> Option<&str> {
+        match self {
+            Self::Numbers(text) if !text.is_empty() && !text.starts_with('[') => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The numbers, if they are integers; a single number if all elements are equal.
+    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
+        let Self::Numbers(text) = self else { return None };
+        let numbers = text.split(['[', ']', ',', ' ']).filter(|number| !number.is_empty());
+        numbers.map(|number| number.parse().ok()).collect()
+    }
 }
 
 impl fmt::Display for Literal {
@@ -43,27 +58,33 @@ impl fmt::Display for Literal {
             Self::Bytes(tensor) => tensor,
         };
         f.write_str("\"0x")?;
-        let mut text = String::with_capacity(2 * AT_ONCE);
-        for bytes in whole_bytes(tensor).map_err(|_| fmt::Error)?.chunks(AT_ONCE) {
-            text.clear();
-            for byte in bytes {
-                text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-                text.push(char::from(DIGITS[usize::from(byte & 15)]));
-            }
-            f.write_str(&text)?;
-        }
+        write_hex(f, tensor)?;
         f.write_str("\"")
     }
 }
 
+/// Writes the bytes of a tensor as hex digits, in small chunks.
+pub(crate) fn write_hex(f: &mut fmt::Formatter<'_>, tensor: &Tensor) -> fmt::Result {
+    let mut text = String::with_capacity(2 * AT_ONCE);
+    for bytes in whole_bytes(tensor).map_err(|_| fmt::Error)?.chunks(AT_ONCE) {
+        text.clear();
+        for byte in bytes {
+            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            text.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+        f.write_str(&text)?;
+    }
+    Ok(())
+}
+
 /// `array<i64: 1, 2>`
-pub(super) fn array(numbers: &[usize]) -> String {
+pub(crate) fn array(numbers: &[usize]) -> String {
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     format!("array<i64: {}>", numbers.join(", "))
 }
 
 /// Padding before and after each axis: `dense<[[0, 1]]> : tensor<1x2xi64>`.
-pub(super) fn padding(axes: &[[i64; 2]]) -> String {
+pub(crate) fn padding(axes: &[[i64; 2]]) -> String {
     format!("dense<{axes:?}> : tensor<{}x2xi64>", axes.len())
 }
 
@@ -71,7 +92,7 @@ pub(super) fn padding(axes: &[[i64; 2]]) -> String {
 const AT_ONCE: usize = 1 << 12;
 
 /// The first element of a tensor if all elements are equal.
-pub(super) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
+pub(crate) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
     if tensor.is_empty() {
         return Ok(None);
     }
@@ -120,7 +141,7 @@ fn numbers(tensor: &Tensor) -> Result<Vec<Cow<'static, str>>, TensorError> {
 }
 
 /// A float as decimal digits that read back exactly, or as its bits if it is not finite.
-pub(super) fn real(value: f64, element: ElementType) -> String {
+pub(crate) fn real(value: f64, element: ElementType) -> String {
     if !value.is_finite() {
         let bits = match element {
             ElementType::F64 => value.to_bits(),

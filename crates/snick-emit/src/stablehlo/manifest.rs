@@ -61,7 +61,7 @@ impl Module {
         let inputs = self.arguments.iter().filter(|argument| matches!(argument.data, ArgumentData::Input));
         let inputs = inputs.map(|argument| json(&argument.port)).collect();
         let results = self.results.iter().map(json).collect();
-        let mut text = format!("{{\"schema\":\"snick.stablehlo/1\",\"mesh\":{}", json(&self.mesh));
+        let mut text = format!("{{\"schema\":\"{}\",\"mesh\":{}", self.schema, json(&self.mesh));
         // One line per entry, for readability and `diff`.
         for (key, lines) in [("arguments", arguments), ("inputs", inputs), ("results", results)] {
             let _ = write!(text, ",\n\"{key}\":[\n{}\n]", lines.join(",\n"));

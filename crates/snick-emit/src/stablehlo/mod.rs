@@ -25,9 +25,9 @@ mod einsum;
 mod elementwise;
 mod emitter;
 mod fourier;
-mod hlo;
+pub(crate) mod hlo;
 mod indexing;
-mod literal;
+pub(crate) mod literal;
 mod lookup;
 mod manifest;
 mod mesh;
@@ -35,7 +35,7 @@ mod module;
 mod movement;
 mod partition;
 mod precision;
-mod print;
+pub(crate) mod print;
 mod product;
 mod recurrent;
 mod reduce;
@@ -45,7 +45,7 @@ mod resample;
 mod row;
 mod sampling;
 mod scatter;
-mod scope;
+pub(crate) mod scope;
 mod shape;
 mod shard_patterns;
 mod sharding;
@@ -56,7 +56,7 @@ mod sorted;
 mod special;
 mod table;
 mod taps;
-mod types;
+pub(crate) mod types;
 mod unary;
 mod weights;
 mod window;
@@ -73,7 +73,7 @@ pub use self::module::{Argument, ArgumentData, Module, Port};
 pub use self::partition::{Collective, Partition, PartitionError, Program, Transfer, Unplanned};
 pub use self::precision::Precision;
 pub use self::table::has_operator;
-use self::weights::Weights;
+pub(crate) use self::weights::Weights;
 use crate::legalized::Refusals;
 
 /// Writes an inferred graph as an MLIR module of one function, `main`, with all constants in the text.
@@ -82,7 +82,7 @@ use crate::legalized::Refusals;
 /// Names the layer that StableHLO cannot express, such as one with data-dependent sizes or types that MLIR
 /// lacks.
 pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
-    written(graph, precision, None)
+    written(graph, precision, None, FORMAT)
 }
 
 /// Writes an inferred graph as an MLIR module of one function, `main`. Constants of 1 KiB or more become
@@ -106,16 +106,32 @@ pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Loca
 /// # Errors
 /// Same as [`stablehlo`].
 pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
-    written(graph, precision, Some(Weights::of(graph)))
+    written(graph, precision, Some(Weights::of(graph)), FORMAT)
 }
 
-fn written(graph: &Graph, precision: Precision, weights: Option<Weights>) -> Result<Module, Box<Located>> {
+/// What messages and manifests call a format.
+pub(crate) struct FormatName {
+    /// The name in error messages.
+    pub(crate) name: &'static str,
+    /// The schema of its manifest.
+    pub(crate) schema: &'static str,
+}
+
+const FORMAT: FormatName = FormatName { name: "StableHLO", schema: "snick.stablehlo/1" };
+
+/// Writes a graph as a typed module, for this format or for one that it is lowered to.
+pub(crate) fn written(
+    graph: &Graph,
+    precision: Precision,
+    weights: Option<Weights>,
+    format: FormatName,
+) -> Result<Module, Box<Located>> {
     let mut graph = graph.clone();
-    let refusals = Refusals::legalize(&mut graph, &table::target(), "StableHLO")?;
+    let refusals = Refusals::legalize(&mut graph, &table::target(), format.name)?;
     apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
     let mut function = FunctionBuilder::new(refusals, precision, weights);
     layers(&graph, &mut function)?;
-    Ok(function.finish(&graph))
+    Ok(function.finish(&graph, format.schema))
 }
 
 /// Writes the layers that the results of a graph depend on. Parameters without a given value become
@@ -126,9 +142,16 @@ fn layers(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Locat
     let kinds = kinds(graph, &order, &symbols, function.weights.as_ref());
     // Arguments and results are in the order of the model.
     for id in graph.parameters() {
-        function.parameter(graph, id).map_err(|error| function.refusals.located(graph, id, error))?;
+        let around = function.enter(graph, id);
+        let written = function.parameter(graph, id);
+        function.leave(around);
+        written.map_err(|error| function.refusals.located(graph, id, error))?;
     }
     for id in order {
+        if kinds[id.index()] == Kind::Unused {
+            continue;
+        }
+        let around = function.enter(graph, id);
         let written = match kinds[id.index()] {
             Kind::Unused => Ok(()),
             Kind::Constant => function.constants(graph, id),
@@ -137,10 +160,14 @@ fn layers(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Locat
                 Emitter::new(graph, id, function).and_then(|mut emitter| table::emit(&mut emitter))
             }
         };
+        function.leave(around);
         written.map_err(|error| function.refusals.located(graph, id, error))?;
     }
     for id in graph.results() {
-        function.result(graph, id).map_err(|error| function.refusals.located(graph, id, error))?;
+        let around = function.enter(graph, id);
+        let written = function.result(graph, id);
+        function.leave(around);
+        written.map_err(|error| function.refusals.located(graph, id, error))?;
     }
     Ok(())
 }

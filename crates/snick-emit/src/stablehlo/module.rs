@@ -23,8 +23,10 @@ pub struct Module {
     pub results: Vec<Port>,
     /// The devices that the arguments are sharded over; see [`Module::shard`].
     pub mesh: Option<Mesh>,
+    /// The schema of the manifest.
+    pub(crate) schema: &'static str,
     /// The function `main`; it has the same arguments in the same order.
-    pub(super) function: Arc<Function>,
+    pub(crate) function: Arc<Function>,
 }
 
 /// An argument or result of a module.

@@ -35,7 +35,7 @@ impl fmt::Display for Module {
 }
 
 /// A quoted text, without characters that MLIR would escape.
-struct Quoted<'t>(&'t str);
+pub(crate) struct Quoted<'t>(pub(crate) &'t str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,7 +11,7 @@ use super::hlo::{Operand, ValueId};
 
 /// A map that can undo all insertions since a mark, in time linear in their number. Thus entering a region
 /// does not copy the map.
-pub(super) struct ScopedMap<K, V> {
+pub(crate) struct ScopedMap<K, V> {
     map: HashMap<K, V>,
     /// Inserted keys with the previous values; only recorded while there is a mark.
     log: Vec<(K, Option<V>)>,
@@ -25,18 +25,18 @@ impl<K, V> Default for ScopedMap<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
-    pub(super) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
         self.map.get(key)
     }
 
-    pub(super) fn contains_key(&self, key: &K) -> bool {
+    pub(crate) fn contains_key(&self, key: &K) -> bool {
         self.map.contains_key(key)
     }
 
-    pub(super) fn insert(&mut self, key: K, value: V) {
+    pub(crate) fn insert(&mut self, key: K, value: V) {
         if self.marks == 0 {
             self.map.insert(key, value);
             return;
@@ -45,13 +45,14 @@ impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
         self.log.push((key, old));
     }
 
-    fn mark(&mut self) -> usize {
+    /// Begins to record insertions.
+    pub(crate) fn mark(&mut self) -> usize {
         self.marks += 1;
         self.log.len()
     }
 
     /// Undoes all insertions since the mark, which must be the latest one.
-    fn forget(&mut self, mark: usize) {
+    pub(crate) fn forget(&mut self, mark: usize) {
         self.marks = self.marks.saturating_sub(1);
         for (key, old) in self.log.drain(mark.min(self.log.len())..).rev() {
             match old {
@@ -64,20 +65,20 @@ impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
 
 /// The values and sizes of a graph or region.
 #[derive(Default)]
-pub(super) struct Scope {
-    pub(super) values: ScopedMap<Value, Operand>,
-    pub(super) results: Vec<Operand>,
+pub(crate) struct Scope {
+    pub(crate) values: ScopedMap<Value, Operand>,
+    pub(crate) results: Vec<Operand>,
     /// For each symbol, a value and the axis of this value whose size is the symbol.
-    pub(super) sources: ScopedMap<SymbolId, (Operand, usize)>,
+    pub(crate) sources: ScopedMap<SymbolId, (Operand, usize)>,
     /// Sizes that were written so far, as i64 scalars.
-    pub(super) numbers: ScopedMap<SymExpr, Operand>,
+    pub(crate) numbers: ScopedMap<SymExpr, Operand>,
     /// Intermediate results of size arithmetic written so far, by operation and operands.
-    pub(super) steps: ScopedMap<(&'static str, Vec<ValueId>), Operand>,
+    pub(crate) steps: ScopedMap<(&'static str, Vec<ValueId>), Operand>,
 }
 
 /// A state of the scope that can be restored.
 #[derive(Copy, Clone)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     values: usize,
     results: usize,
     sources: usize,
@@ -86,7 +87,7 @@ pub(super) struct Mark {
 }
 
 impl Scope {
-    pub(super) fn mark(&mut self) -> Mark {
+    pub(crate) fn mark(&mut self) -> Mark {
         Mark {
             values: self.values.mark(),
             results: self.results.len(),
@@ -97,7 +98,7 @@ impl Scope {
     }
 
     /// Removes everything added since the mark, which must be the latest one.
-    pub(super) fn forget(&mut self, mark: Mark) {
+    pub(crate) fn forget(&mut self, mark: Mark) {
         self.values.forget(mark.values);
         self.results.truncate(mark.results);
         self.sources.forget(mark.sources);

@@ -8,14 +8,14 @@ use snick_tensor::ElementType;
 
 /// The type of a value: its element type, and its sizes as numbers or expressions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Type {
-    pub(super) element: ElementType,
-    pub(super) dims: Vec<SymExpr>,
+pub(crate) struct Type {
+    pub(crate) element: ElementType,
+    pub(crate) dims: Vec<SymExpr>,
 }
 
 impl Type {
     /// The declared type of a value, whose rank must be known.
-    pub(super) fn declared(fact: &Fact) -> Result<Self, OpError> {
+    pub(crate) fn declared(fact: &Fact) -> Result<Self, OpError> {
         let dims = fact.shape.dims();
         let dims = dims.ok_or_else(|| OpError::unsupported("a rank known only at run time"))?;
         spelled(fact.element_type)?;
@@ -23,54 +23,54 @@ impl Type {
     }
 
     /// A type with known sizes.
-    pub(super) fn fixed_at(element: ElementType, dims: &[usize]) -> Result<Self, OpError> {
+    pub(crate) fn fixed_at(element: ElementType, dims: &[usize]) -> Result<Self, OpError> {
         spelled(element)?;
         Ok(Self { element, dims: dims.sizes() })
     }
 
     /// The same sizes with another element type.
-    pub(super) fn with(&self, element: ElementType) -> Self {
+    pub(crate) fn with(&self, element: ElementType) -> Self {
         Self { element, dims: self.dims.clone() }
     }
 
     /// The same element type with other sizes.
-    pub(super) fn sized(&self, dims: impl Sizes) -> Self {
+    pub(crate) fn sized(&self, dims: impl Sizes) -> Self {
         Self { element: self.element, dims: dims.sizes() }
     }
 
-    pub(super) fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.dims.len()
     }
 
     /// The sizes, which must all be known.
-    pub(super) fn fixed(&self) -> Result<Vec<usize>, OpError> {
+    pub(crate) fn fixed(&self) -> Result<Vec<usize>, OpError> {
         self.dims.iter().map(fixed).collect()
     }
 
     /// The size of an axis, which must be known.
-    pub(super) fn size(&self, axis: usize) -> Result<usize, OpError> {
+    pub(crate) fn size(&self, axis: usize) -> Result<usize, OpError> {
         self.dims.get(axis).map_or_else(|| Err(OpError::rank("a value", self.rank(), "more")), fixed)
     }
 
     /// The sizes of all axes except the last two.
-    pub(super) fn before_matrix(&self) -> &[SymExpr] {
+    pub(crate) fn before_matrix(&self) -> &[SymExpr] {
         self.dims.get(..self.rank().saturating_sub(2)).unwrap_or_default()
     }
 
     /// Whether all sizes are known.
-    pub(super) fn is_fixed(&self) -> bool {
+    pub(crate) fn is_fixed(&self) -> bool {
         self.dims.iter().all(|dim| dim.as_const().is_some())
     }
 }
 
 /// A size, which must be known.
-pub(super) fn fixed(dim: &SymExpr) -> Result<usize, OpError> {
+pub(crate) fn fixed(dim: &SymExpr) -> Result<usize, OpError> {
     let known = dim.as_const().and_then(|dim| usize::try_from(dim).ok());
     known.ok_or_else(|| OpError::unsupported("a size known only at run time where a number is needed"))
 }
 
 /// Sizes given as numbers or as expressions.
-pub(super) trait Sizes {
+pub(crate) trait Sizes {
     /// The sizes as expressions.
     fn sizes(self) -> Vec<SymExpr>;
 }
@@ -120,7 +120,7 @@ impl fmt::Display for Type {
 }
 
 /// Whether MLIR has an element type.
-pub(super) fn has_type(element: ElementType) -> bool {
+pub(crate) fn has_type(element: ElementType) -> bool {
     spelled(element).is_ok()
 }
 

@@ -18,7 +18,7 @@ type Place = (PathBuf, Range<usize>, ElementType);
 
 /// The large constants of a model, by their place in its files.
 #[derive(Default)]
-pub(super) struct Weights {
+pub(crate) struct Weights {
     stored: HashMap<Place, Stored>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Stored {
 impl Weights {
     /// The large constants of a graph and its bodies. If several constants share a place, the name of the
     /// first is used.
-    pub(super) fn of(graph: &Graph) -> Self {
+    pub(crate) fn of(graph: &Graph) -> Self {
         let mut weights = Self::default();
         weights.add(graph);
         weights

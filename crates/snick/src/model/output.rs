@@ -141,6 +141,43 @@ impl Model {
         crate::stablehlo_folder::save(&self.graph, folder.as_ref(), options)
     }
 
+    /// Writes a linalg folder, with the same files as [`Model::save_stablehlo`]. Compilers such as IREE take
+    /// it for fixed and for dynamic sizes.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,2\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// # let out = std::env::temp_dir().join(format!("snick-doctest-linalg-{}", std::process::id()));
+    /// model.save_linalg(&out, &snick::LinalgOptions::new())?;
+    /// assert!(std::fs::read_to_string(out.join("model.mlir")).unwrap().contains("linalg.generic"));
+    /// # std::fs::remove_dir_all(&out).unwrap();
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if linalg cannot express the model, [`Error::Io`]. In both cases nothing is written.
+    pub fn save_linalg(
+        &self,
+        folder: impl AsRef<std::path::Path>,
+        options: &crate::LinalgOptions,
+    ) -> Result<(), Error> {
+        self.write_linalg(folder, options).map(drop)
+    }
+
+    /// Like [`Model::save_linalg`], and returns the files that were written.
+    ///
+    /// # Errors
+    /// Same as [`Model::save_linalg`].
+    pub fn write_linalg(
+        &self,
+        folder: impl AsRef<std::path::Path>,
+        options: &crate::LinalgOptions,
+    ) -> Result<Vec<crate::WrittenFile>, Error> {
+        crate::stablehlo_folder::save_linalg(&self.graph, folder.as_ref(), options)
+    }
+
     /// Draws the model with its symbolic shapes as SVG, with layers from top to bottom. For the extension
     /// `.dot`, writes a graph of all layers for Graphviz.
     ///

@@ -1,0 +1,91 @@
+//! Reductions of windows, such as pooling and cumulative sums.
+
+use super::code::{V, parts};
+use super::convolution::steps;
+use super::elementwise::inline;
+use super::generic::{Access, Space};
+use super::lower::{Lowering, Result, result};
+use super::movement::padded;
+use super::numbers::reach;
+use super::types::{Num, Tensor, TensorType, malformed};
+use crate::stablehlo::hlo::{Op, OpKind, Region, Window};
+
+pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor> {
+    let (x, id) = (l.operand(op, 0)?, result(op)?);
+    let start = l.scalar(*op.operands.get(1).ok_or_else(|| malformed("a window"))?)?;
+    let region = op.regions.first().ok_or_else(|| malformed("a window"))?;
+    let side = |i: usize| window.padding.iter().map(|pad| Num::Const(pad[i])).collect::<Vec<_>>();
+    let x = padded(l, "", &x, start, &side(0), &side(1))?;
+    let ty = l.type_of(id);
+    let mut sizes = Vec::with_capacity(x.rank());
+    for axis in 0..x.rank() {
+        let reach = reach(window.sizes[axis], window.dilations[axis])?;
+        sizes.push(l.code.windows(x.sizes[axis], reach, window.strides[axis] as i64));
+    }
+    let out = l.filled(start, &ty, &sizes);
+    if let Some(name) = named(&x, window, region) {
+        return Ok(pool(l, name, l.name(id), &x, &out, window));
+    }
+    // Only axes with a window of several elements are reduced.
+    let axes: Vec<usize> = (0..x.rank()).filter(|&axis| window.sizes[axis] != 1).collect();
+    let at = (0..x.rank()).map(|axis| {
+        let stride = window.strides[axis];
+        match axes.iter().position(|&own| own == axis) {
+            Some(place) => format!("d{axis} * {stride} + d{} * {}", x.rank() + place, window.dilations[axis]),
+            None => format!("d{axis} * {stride}"),
+        }
+    });
+    let at = at.collect();
+    let shape = frame(l, &ty, axes.iter().map(|&axis| window.sizes[axis]));
+    let places = (0..axes.len()).map(|place| format!("d{}", x.rank() + place)).collect();
+    let inputs = [Access { tensor: x.clone(), at }, Access { tensor: shape, at: places }];
+    let space = Space { rank: x.rank() + axes.len(), reduced: axes.len() };
+    l.generic(l.name(id), &space, &inputs, &Access::same(&out), |l, values: &[V]| {
+        let &[x, _, all] = values else { return Err(malformed("a window")) };
+        inline(l, region, &[all, x])
+    })
+}
+
+/// A tensor without defined elements whose shape is that of the window.
+fn frame(l: &mut Lowering, ty: &TensorType, sizes: impl Iterator<Item = usize>) -> Tensor {
+    let dims = ty.with_dims(sizes.map(|size| Some(size as i64)).collect());
+    let sizes = vec![Num::Const(0); dims.rank()];
+    l.empty(&dims, &sizes)
+}
+
+/// The named operation for a pooling of images, if there is one.
+fn named(x: &Tensor, window: &Window, region: &Region) -> Option<&'static str> {
+    let [op] = region.ops.as_slice() else { return None };
+    let is_pool = x.rank() == 4
+        && x.ty.element.is_float()
+        && window.sizes[..2] == [1, 1]
+        && window.strides[..2] == [1, 1];
+    match op.kind {
+        OpKind::Elementwise("maximum") if is_pool => Some("linalg.pooling_nchw_max"),
+        OpKind::Elementwise("add") if is_pool => Some("linalg.pooling_nchw_sum"),
+        _ => None,
+    }
+}
+
+fn pool(l: &mut Lowering, op: &str, name: &str, x: &Tensor, out: &Tensor, window: &Window) -> Tensor {
+    let shape = frame(l, &x.ty, window.sizes[2..].iter().copied());
+    let attributes = steps(&window.dilations[2..], &window.strides[2..]);
+    let text = parts![
+        format!("{op} {attributes} ins("),
+        x.value,
+        ", ",
+        shape.value,
+        " : ",
+        &x.ty,
+        ", ",
+        &shape.ty,
+        ") outs(",
+        out.value,
+        " : ",
+        &out.ty,
+        ") -> ",
+        &out.ty
+    ];
+    let value = l.code.op(name, text);
+    Tensor { value, ..out.clone() }
+}
