@@ -99,7 +99,7 @@ impl Picture {
 }
 
 fn output_help() -> String {
-    format!("{}; with --to, a folder", target::output_help())
+    format!("{}; with --to, a folder, or a .mlir file for linalg", target::output_help())
 }
 
 /// A model that is ready to be written.
@@ -185,12 +185,16 @@ fn write(
     options: &Options,
     console: &Console,
 ) -> Result<(), Failure> {
+    if let Some(hint) = options.stablehlo.hint(model) {
+        console.note(hint);
+    }
     if let Some(files) = options.stablehlo.save(model, &options.output, states)? {
         console.wrote(&files);
         return Ok(());
     }
     let failed = errors.iter().map(|error| error.layer.clone()).collect();
     let save = options.target.save().precision(options.stablehlo.precision());
+    let save = save.dialect(options.stablehlo.dialect());
     let save = options.reader.into_iter().fold(save, SaveOptions::target);
     target::write(model, &options.output, save, &options.picture.options(failed), console)
 }
