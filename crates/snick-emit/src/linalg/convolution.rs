@@ -6,8 +6,7 @@ use super::lower::{Lowering, Result, result};
 use super::movement::padded;
 use super::numbers::reach;
 use super::reshape::without_axes;
-use super::scalar::combine;
-use super::slices::insert;
+use super::scalar::{combine, select};
 use super::types::{Num, Tensor, TensorType, malformed};
 use crate::stablehlo::hlo::{Convolution, Op, ValueId};
 
@@ -45,22 +44,40 @@ fn prepared(l: &mut Lowering, x: &Tensor, convolution: &Convolution) -> Result<T
     let zero = l.scalar_constant(0.0, x.ty.element);
     let mut x = x.clone();
     if convolution.lhs_dilation.iter().any(|&dilation| dilation > 1) {
-        let mut sizes = x.sizes[..2].to_vec();
-        for (&size, &dilation) in x.sizes[2..].iter().zip(&convolution.lhs_dilation) {
-            let gaps = l.code.subtract(size, Num::Const(1));
-            let gaps = l.code.multiply(gaps, Num::Const(dilation as i64));
-            sizes.push(l.code.add(gaps, Num::Const(1)));
-        }
-        let ty = x.ty.with_dims(sizes.iter().map(|size| size.as_const()).collect());
-        let zeros = l.filled(zero, &ty, &sizes);
-        let steps = [&[1, 1], convolution.lhs_dilation.as_slice()].concat();
-        x = insert(l, "", &x, &zeros, &vec![Num::Const(0); x.rank()], &steps);
+        x = dilated(l, &x, &convolution.lhs_dilation)?;
     }
     let side = |i: usize| {
         let own = convolution.padding.iter().map(|pad| Num::Const(pad[i]));
         [Num::Const(0); 2].into_iter().chain(own).collect::<Vec<_>>()
     };
     padded(l, "", &x, zero, &side(0), &side(1))
+}
+
+/// Inserts zeros between the elements. Selects by position, because IREE 3.13 miscompiles
+/// `tensor.insert_slice` with steps.
+fn dilated(l: &mut Lowering, x: &Tensor, dilations: &[usize]) -> Result<Tensor> {
+    let steps: Vec<Num> = [1, 1].iter().chain(dilations).map(|&step| Num::Const(step as i64)).collect();
+    let mut sizes = Vec::with_capacity(x.rank());
+    for (&size, &step) in x.sizes.iter().zip(&steps) {
+        let gaps = l.code.subtract(size, Num::Const(1));
+        let gaps = l.code.multiply(gaps, step);
+        let size = l.code.add(gaps, Num::Const(1));
+        sizes.push(l.code.maximum(size, Num::Const(0)));
+    }
+    let ty = x.ty.with_dims(sizes.iter().map(|size| size.as_const()).collect());
+    l.map("", &[], &ty, &sizes, |l, _| {
+        let (mut at, mut gap) = (Vec::with_capacity(x.rank()), Num::Const(0));
+        for (axis, &step) in steps.iter().enumerate() {
+            let place = l.coordinate(axis);
+            at.push(l.code.divide(place, step));
+            let rest = l.code.remainder(place, step);
+            gap = l.code.add(gap, rest);
+        }
+        let element = l.code.element(x, &at);
+        let is_element = l.code.compare("eq", gap, Num::Const(0));
+        let zero = l.scalar_constant(0.0, x.ty.element);
+        Ok(select(l, is_element, element, zero, x.ty.element))
+    })
 }
 
 /// `{dilations = dense<[1, 1]> : tensor<2xi64>, strides = dense<[2, 2]> : tensor<2xi64>}`

@@ -156,9 +156,13 @@ impl<'f> Lowering<'f> {
             return Ok(tensor.clone());
         }
         let ty = self.type_of(id);
-        let elements = if let Some(&flag) = self.flags.get(&id) {
-            vec![flag]
-        } else if let Some(numbers) = self.numbers.get(&id).cloned() {
+        if let Some(&flag) = self.flags.get(&id) {
+            // IREE 3.13 does not compile `tensor.from_elements` of i1.
+            let tensor = self.filled(flag, &ty, &[]);
+            self.tensors.insert(id, tensor.clone());
+            return Ok(tensor);
+        }
+        let elements: Vec<V> = if let Some(numbers) = self.numbers.get(&id).cloned() {
             numbers.into_iter().map(|number| self.code.scalar_of(number, ty.scalar())).collect()
         } else {
             return Err(malformed("a value"));

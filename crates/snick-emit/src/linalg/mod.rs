@@ -33,10 +33,9 @@ use snick_ir::{Graph, Located, OpError};
 
 pub use self::module::Module;
 use crate::stablehlo::hlo::Place;
-use crate::stablehlo::{self, FormatName, Precision, Weights};
+use crate::stablehlo::{self, FormatTraits, Precision, Weights};
 
-/// The name of the format in messages.
-const NAME: &str = "linalg";
+const FORMAT: FormatTraits = FormatTraits { name: "linalg", schema: "snick.linalg/1", sizes_from_data: true };
 
 /// Writes an inferred graph as an MLIR module of one function, `main`, with all constants in the text.
 ///
@@ -56,11 +55,10 @@ pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located
 }
 
 fn written(graph: &Graph, precision: Precision, weights: Option<Weights>) -> Result<Module, Box<Located>> {
-    let main =
-        stablehlo::written(graph, precision, weights, FormatName { name: NAME, schema: "snick.linalg/1" })?;
+    let main = stablehlo::written(graph, precision, weights, FORMAT)?;
     Module::lower(main, &graph.source).map_err(|(place, error)| {
         let error = match error {
-            OpError::Unsupported { what } => OpError::CannotWrite { what, format: NAME },
+            OpError::Unsupported { what } => OpError::CannotWrite { what, format: FORMAT.name },
             error => error,
         };
         let mut located = Located::of_model(&graph.source, &graph.name, error);

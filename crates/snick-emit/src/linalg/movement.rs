@@ -162,7 +162,7 @@ pub(super) fn concatenate(l: &mut Lowering, op: &Op, axis: usize) -> Result<Tens
         let own = part.sizes.iter().zip(&all.sizes).enumerate();
         let own: Vec<Num> = own.map(|(i, (&own, &other))| if i == axis { own } else { other }).collect();
         let part = Tensor { sizes: own, ..part.clone() };
-        all = insert(l, l.name(id), &part, &all, &place, &vec![1; ty.rank()]);
+        all = insert(l, l.name(id), &part, &all, &place);
     }
     Ok(all)
 }

@@ -14,6 +14,10 @@ pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result<Tensor> {
         1 => vec![Num::Const(0); ty.rank()],
         _ => l.operand_numbers(op, 1)?,
     };
+    let sizes = known_sizes(&ty, &sizes);
+    if x.rank() == ty.rank() && x.sizes == sizes {
+        return Ok(x);
+    }
     let groups = groups(l, &x, op.operands.first().copied(), id);
     Ok(reshape(l, l.name(id), &x, &ty, &sizes, &groups))
 }

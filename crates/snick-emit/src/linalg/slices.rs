@@ -101,23 +101,16 @@ pub(super) fn slice(l: &mut Lowering, name: &str, x: &Tensor, axes: &[AxisSlice]
 pub(super) fn update(l: &mut Lowering, op: &Op) -> Result<Tensor> {
     let (x, part) = (l.operand(op, 0)?, l.operand(op, 1)?);
     let starts = starts(l, op, 2, &x, &part.sizes)?;
-    Ok(insert(l, l.name(result(op)?), &part, &x, &starts, &vec![1; x.rank()]))
+    Ok(insert(l, l.name(result(op)?), &part, &x, &starts))
 }
 
 /// Writes `part` into `x`.
-pub(super) fn insert(
-    l: &mut Lowering,
-    name: &str,
-    part: &Tensor,
-    x: &Tensor,
-    starts: &[Num],
-    steps: &[usize],
-) -> Tensor {
+pub(super) fn insert(l: &mut Lowering, name: &str, part: &Tensor, x: &Tensor, starts: &[Num]) -> Tensor {
     let sizes: Vec<Num> = part.ty.dims.iter().zip(&part.sizes).map(|(_, &size)| size).collect();
     // Dims and sizes in the text must agree in which of them are static.
     let own = part.ty.with_dims(sizes.iter().map(|size| size.as_const()).collect());
     let part = l.cast(part, &own);
-    let steps: Vec<Num> = steps.iter().map(|&step| Num::Const(step as i64)).collect();
+    let steps = vec![Num::Const(1); x.rank()];
     let text = parts![
         "tensor.insert_slice ",
         part.value,

@@ -58,6 +58,27 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     Ok(Operand { id: operand.id, ty: ty.clone() })
 }
 
+/// A value in a type that may have dynamic dims where its own are known.
+fn fitted(e: &mut Emitter, what: &str, x: &Operand, ty: &Type) -> Result<Operand> {
+    let is_wider = |(own, dim): (&SymExpr, &SymExpr)| dim.as_const().is_none() || own == dim;
+    let fits = x.ty.element == ty.element
+        && x.ty.rank() == ty.rank()
+        && x.ty.dims.iter().zip(&ty.dims).all(is_wider);
+    if !e.function.sizes_from_data || !fits || x.ty.to_string() == ty.to_string() {
+        return same_type(what, x, ty);
+    }
+    let scalar = Type { element: ElementType::I32, dims: vec![] };
+    let mut sizes = Vec::with_capacity(x.ty.rank());
+    for axis in 0..x.ty.rank() {
+        let size = e.op(OpKind::GetDimensionSize(axis), &[x], scalar.clone());
+        let size = e.convert(&size, ElementType::I64);
+        sizes.push(e.reshape(&size, &[1])?);
+    }
+    let vector = scalar.with(ElementType::I64).sized(&[sizes.len()]);
+    let sizes = e.op(OpKind::SizeVector, &sizes.iter().collect::<Vec<_>>(), vector);
+    Ok(e.op(OpKind::DynamicReshape, &[x, &sizes], ty.clone()))
+}
+
 /// Converts a condition of one element to a boolean scalar.
 fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     if x.ty.dims.iter().any(|dim| dim.as_const().is_some_and(|dim| dim != 1)) {
@@ -72,7 +93,8 @@ fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
     let condition = truth(e, &condition)?;
     let outer = e.operands()?;
     let types = (0..op.outputs()).map(|port| e.output(port as u32)).collect::<Result<Vec<_>, _>>()?;
-    if !types.iter().flat_map(|ty| &ty.dims).all(|dim| e.function.knows(dim)) {
+    let mut dims = types.iter().flat_map(|ty| &ty.dims);
+    if !e.function.sizes_from_data && !dims.all(|dim| e.function.knows(dim)) {
         return Err(OpError::unsupported("a size that depends on the branch"));
     }
     let given = e.function.values(e.node.name(), types);
@@ -88,7 +110,7 @@ fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
         for (port, Operand { ty, .. }) in given.iter().enumerate() {
             let result = body.output_link(port).and_then(|link| results.get(link.internal));
             let result = result.ok_or(OpError::NotConnected { port })?;
-            returned.push(same_type("the outputs of a branch", result, ty)?);
+            returned.push(fitted(e, "the outputs of a branch", result, ty)?);
         }
         regions.push(e.function.close(around, &[], &returned));
     }
@@ -118,6 +140,11 @@ impl Parts {
         }
         let (first, count) = parts_of(cut, x.size(axis)?)?;
         Ok(Self { axis, first: first as i64, count: (count as i64).into(), size, backwards })
+    }
+
+    /// Whether the number of slices depends on data, so that each iteration appends one.
+    fn grows(&self, e: &Emitter) -> bool {
+        e.function.sizes_from_data && !e.function.knows(&self.count)
     }
 
     /// The start index of the slice for one iteration.
@@ -173,9 +200,9 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
             }
         });
     }
-    for (link, _) in &made {
+    for (link, parts) in &made {
         let ty = e.output(link.external.unwrap_or(0) as u32)?;
-        start.push(e.full(0.0, &ty)?);
+        start.push(if parts.grows(e) { nothing(e, &ty, parts.axis)? } else { e.full(0.0, &ty)? });
     }
     let goes_on = match condition {
         Some(_) => {
@@ -230,17 +257,22 @@ fn iteration(
     let result = |number: usize| results.get(number).ok_or(OpError::NotConnected { port: number });
     let mut next = Vec::with_capacity(carried.len());
     for (state, old) in of.states.list.iter().zip(carried) {
-        next.push(same_type("the outputs of an iteration", result(state.result)?, &old.ty)?);
+        next.push(fitted(e, "the outputs of an iteration", result(state.result)?, &old.ty)?);
     }
     for ((link, parts), whole) in of.made.iter().zip(carried.iter().skip(of.states.list.len())) {
-        let place = parts.place(e, number)?;
         let mut part = result(link.internal)?.clone();
         if part.ty.rank() + 1 == whole.ty.rank() {
             let mut dims = part.ty.dims.clone();
             dims.insert(parts.axis, 1.into());
             part = e.reshape(&part, dims)?;
         }
-        next.push(e.put(whole, &part, parts.axis, &place)?);
+        next.push(if parts.grows(e) {
+            let both = if parts.backwards { [&part, whole] } else { [whole, &part] };
+            e.op(OpKind::Concatenate(parts.axis), &both, whole.ty.clone())
+        } else {
+            let place = parts.place(e, number)?;
+            e.put(whole, &part, parts.axis, &place)?
+        });
     }
     if let Some(condition) = of.condition {
         let goes_on = result(condition)?.clone();
@@ -255,6 +287,15 @@ fn fed(body: &Body, parameter: usize, outer: &[Operand]) -> Result<Operand> {
     value.cloned().ok_or_else(|| {
         OpError::mismatch("the port map", format!("Parameter {parameter} without a source"), "one")
     })
+}
+
+/// A value without elements: one axis has size 0, although its dim in the type is dynamic.
+fn nothing(e: &mut Emitter, ty: &Type, axis: usize) -> Result<Operand> {
+    let mut dims = ty.dims.clone();
+    dims[axis] = 0.into();
+    let sizes = e.vector(dims)?;
+    let zero = e.full(0.0, &ty.sized(&[]))?;
+    Ok(e.op(OpKind::DynamicBroadcastInDim(vec![]), &[&zero, &sizes], ty.clone()))
 }
 
 fn returned(body: &Body, result: usize) -> Result<snick_ir::Fact, OpError> {

@@ -8,6 +8,7 @@ use snick_ir::{Fact, Graph, NodeId, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
+use super::data_sizes;
 use super::hlo::{self, Op, Region};
 pub(super) use super::hlo::{OpKind, Operand};
 use super::literal::{self, Literal};
@@ -42,6 +43,8 @@ pub(super) struct FunctionBuilder {
     pub(super) scope: Scope,
     pub(super) refusals: Refusals,
     pub(super) precision: Precision,
+    /// Whether sizes may depend on data.
+    pub(super) sizes_from_data: bool,
     /// Large constants that become arguments; `None` to keep all constants in the text.
     pub(super) weights: Option<Weights>,
 }
@@ -280,8 +283,9 @@ impl<'g> Emitter<'g> {
         if operand.ty.to_string() != want.to_string() {
             return Err(OpError::mismatch("what is written", operand.ty, want));
         }
-        self.function.define(Value { node: self.id, port }, Operand { id: operand.id, ty: want });
-        Ok(())
+        let operand = Operand { id: operand.id, ty: want };
+        self.function.define(Value { node: self.id, port }, operand.clone());
+        if self.function.sizes_from_data { data_sizes::learn_elements(self, port, &operand) } else { Ok(()) }
     }
 
     /// An element-wise operation on values of one type.

@@ -19,6 +19,7 @@ mod activation;
 mod arguments;
 mod contract;
 mod control;
+mod data_sizes;
 mod decoding;
 mod detection;
 mod einsum;
@@ -42,6 +43,7 @@ mod reduce;
 mod reduction;
 mod regions;
 mod resample;
+mod resample_at_run_time;
 mod row;
 mod sampling;
 mod scatter;
@@ -109,27 +111,31 @@ pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located
     written(graph, precision, Some(Weights::of(graph)), FORMAT)
 }
 
-/// What messages and manifests call a format.
-pub(crate) struct FormatName {
+/// How a format differs from others.
+pub(crate) struct FormatTraits {
     /// The name in error messages.
     pub(crate) name: &'static str,
     /// The schema of its manifest.
     pub(crate) schema: &'static str,
+    /// Whether sizes may depend on data. XLA needs sizes that follow from those of the inputs.
+    pub(crate) sizes_from_data: bool,
 }
 
-const FORMAT: FormatName = FormatName { name: "StableHLO", schema: "snick.stablehlo/1" };
+const FORMAT: FormatTraits =
+    FormatTraits { name: "StableHLO", schema: "snick.stablehlo/1", sizes_from_data: false };
 
 /// Writes a graph as a typed module, for this format or for one that it is lowered to.
 pub(crate) fn written(
     graph: &Graph,
     precision: Precision,
     weights: Option<Weights>,
-    format: FormatName,
+    format: FormatTraits,
 ) -> Result<Module, Box<Located>> {
     let mut graph = graph.clone();
-    let refusals = Refusals::legalize(&mut graph, &table::target(), format.name)?;
+    let refusals = Refusals::legalize(&mut graph, &table::target(format.sizes_from_data), format.name)?;
     apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
     let mut function = FunctionBuilder::new(refusals, precision, weights);
+    function.sizes_from_data = format.sizes_from_data;
     layers(&graph, &mut function)?;
     Ok(function.finish(&graph, format.schema))
 }

@@ -3,9 +3,12 @@
 use snick_ir::ops::movement::reverse::Mode;
 use snick_ir::ops::{Concat, Reverse};
 use snick_ir::{Op, OpError};
+use snick_tensor::ElementType;
 use snick_tensor::kernels::PadMode;
 
-use super::emitter::{Emitter, OpKind, Result};
+use super::data_sizes;
+use super::emitter::{Emitter, OpKind, Operand, Result};
+use super::lookup::{along, column};
 use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
@@ -48,6 +51,10 @@ fn roll(e: &mut Emitter) -> Result {
         if size.as_const() == Some(0) {
             continue;
         }
+        if e.function.sizes_from_data && size.as_const().is_none() {
+            x = rolled(e, &x, axis, shift)?;
+            continue;
+        }
         let symbols = e.graph.symbols();
         // Splits the axis into the last `shift` elements and the rest.
         let end = symbols.modulo(&shift.into(), &size);
@@ -63,6 +70,23 @@ fn roll(e: &mut Emitter) -> Result {
     e.give(0, x)
 }
 
+/// Rolls an axis whose size may be 0: each element is read at its place modulo the size.
+fn rolled(e: &mut Emitter, x: &Operand, axis: usize, shift: i64) -> Result<Operand> {
+    let size = x.ty.dims[axis].clone();
+    let ty = x.ty.sized(vec![size.clone()]).with(ElementType::I64);
+    let (size, one) = (e.number(&size)?, e.number(&1.into())?);
+    let size = e.same("maximum", &[&size, &one]);
+    let size = e.spread(&size, &[], &ty.dims)?;
+    let (places, back) = (e.iota(0, ty.clone())?, e.full(shift as f64, &ty)?);
+    let places = e.same("subtract", &[&places, &back]);
+    // The remainder has the sign of the dividend.
+    let places = e.same("remainder", &[&places, &size]);
+    let places = e.same("add", &[&places, &size]);
+    let places = e.same("remainder", &[&places, &size]);
+    let places = column(e, &places)?;
+    along(e, x, &places, axis)
+}
+
 /// Pads with a single value.
 fn pad(e: &mut Emitter) -> Result {
     let (x, ty) = (e.input(0)?, e.output(0)?);
@@ -76,6 +100,10 @@ fn pad(e: &mut Emitter) -> Result {
     if let (Some(begin), Some(end)) = (e.known(1), e.known(2)) {
         let y = e.padded(&x, &value, &begin, &end, ty);
         return e.give(0, y);
+    }
+    let is_known = |i| e.elements(i).is_some_and(|pads| pads.iter().all(|pad| e.function.knows(pad)));
+    if e.function.sizes_from_data && !(is_known(1) && is_known(2)) {
+        return data_sizes::pad(e, &x, &value, ty);
     }
     let expressions = |i| e.elements(i).ok_or_else(|| OpError::unsupported("padding that depends on data"));
     let (begin, end) = (expressions(1)?, expressions(2)?);

@@ -7,6 +7,7 @@ use snick_tensor::Tensor;
 
 use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
+use super::resample_at_run_time;
 use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
@@ -28,6 +29,9 @@ fn interpolate(e: &mut Emitter, op: &Interpolate) -> Result {
     for i in 1..e.len() {
         // A layer uses either sizes or scales, so one of these inputs may be unknown.
         rest.push(e.tensor(i).cloned());
+    }
+    if e.function.sizes_from_data && !(x.ty.is_fixed() && e.output(0)?.is_fixed()) {
+        return resample_at_run_time::interpolate(e, op, &x);
     }
     let along = op.weights(&x.ty.fixed().map_err(|_| unknown())?, &rest)?.ok_or_else(unknown)?;
     let mut y = x;

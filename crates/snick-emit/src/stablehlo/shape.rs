@@ -5,13 +5,21 @@ use snick_ir::ops::shape::broadcast::BroadcastMode;
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 
+use super::data_sizes;
 use super::emitter::{Emitter, Result};
 use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
         Op::Broadcast(op) => OpRow::new(|e| broadcast(e, op)),
-        Op::Identity(_) | Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => OpRow::new(reshape),
+        Op::Reshape(op) => OpRow::new(|e| {
+            let x = e.input(0)?;
+            if data_sizes::has_unknown_sizes(e)? {
+                data_sizes::learn_reshape(e, &x, op.special_zero)?;
+            }
+            reshape(e)
+        }),
+        Op::Identity(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => OpRow::new(reshape),
         Op::Range(_) => OpRow::new(range),
         Op::ShapeOf(_) => OpRow::new(shape_of),
         Op::Tile(_) => OpRow::new(tile),
@@ -48,6 +56,9 @@ fn transpose(e: &mut Emitter) -> Result {
 
 fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
+    if data_sizes::has_unknown_sizes(e)? && op.mode() != BroadcastMode::Bidirectional {
+        data_sizes::learn_broadcast(e)?;
+    }
     let y = match (op.mode(), e.len()) {
         (BroadcastMode::Explicit, 3) => {
             let axes = e.fixed(2, "the axes of a broadcast")?;
@@ -70,6 +81,10 @@ fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
 fn range(e: &mut Emitter) -> Result {
     let ty = e.output(0)?;
     let (start, step) = (e.input(0)?, e.input(2)?);
+    if data_sizes::has_unknown_sizes(e)? {
+        let count = data_sizes::count(e, ty.element)?;
+        ty.dims.iter().for_each(|dim| e.function.learn(dim, &count));
+    }
     let (start, step) = (e.convert(&start, ty.element), e.convert(&step, ty.element));
     let (start, step) = (e.everywhere(&start, &ty.dims)?, e.everywhere(&step, &ty.dims)?);
     let steps = e.iota(0, ty)?;

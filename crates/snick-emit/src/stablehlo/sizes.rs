@@ -92,12 +92,21 @@ impl FunctionBuilder {
         Ok(scalar)
     }
 
+    /// Makes a number, an i64 scalar, the value of a size that depends on data. Does nothing if the size is known
+    /// or if the format does not allow such sizes.
+    pub(super) fn learn(&mut self, size: &SymExpr, number: &Operand) {
+        if self.sizes_from_data && !self.knows(size) {
+            self.scope.numbers.insert(size.clone(), number.clone());
+        }
+    }
+
     /// Whether a size can be computed from the values written so far.
     pub(super) fn knows(&self, size: &SymExpr) -> bool {
         let scope = &self.scope;
-        size.symbols()
-            .into_iter()
-            .all(|symbol| scope.sources.contains_key(&symbol) || scope.numbers.contains_key(&symbol.into()))
+        scope.numbers.contains_key(size)
+            || size.symbols().into_iter().all(|symbol| {
+                scope.sources.contains_key(&symbol) || scope.numbers.contains_key(&symbol.into())
+            })
     }
 
     fn step(&mut self, op: &'static str, operands: &[&Operand]) -> Operand {

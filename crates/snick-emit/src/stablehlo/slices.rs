@@ -74,6 +74,14 @@ fn slice(e: &mut Emitter, op: &Slice) -> Result {
         if step < 0 {
             backwards.push(axis);
         }
+        if let (IntOrValue::Value(input, _), Some(len)) = (slice.len, lens.get(axis))
+            && e.function.sizes_from_data
+            && !e.function.knows(len)
+        {
+            let number = e.input(input)?;
+            let number = e.index(&number)?;
+            e.function.learn(len, &number);
+        }
         let (Some(len), Some(slot)) = (lens.get(axis), taken.get_mut(axis)) else {
             return Err(OpError::rank("the data", lens.len(), "more"));
         };

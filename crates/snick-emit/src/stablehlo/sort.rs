@@ -22,6 +22,11 @@ fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     let axis = snick_ir::normalize_axis(op.axis, x.ty.rank())?;
     let want = e.output(0)?;
     let count = want.dims[axis].clone();
+    if e.function.sizes_from_data && !e.function.knows(&count) {
+        let number = e.input(1)?;
+        let number = e.index(&number)?;
+        e.function.learn(&count, &number);
+    }
     let places = e.iota(axis, x.ty.with(ElementType::I32))?;
     let [values, places] = sorted(e, &x, &places, axis, if op.mode == TopKMode::Max { "GT" } else { "LT" });
     let (mut values, mut places) =
