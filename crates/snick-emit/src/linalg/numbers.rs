@@ -30,7 +30,11 @@ impl Code {
             (Num::Const(0), other) | (other, Num::Const(0)) => other,
             (Num::Const(a), Num::Const(b)) => Num::Const(a.saturating_add(b)),
             // Constants come last, so that equal sums have one form.
-            (Num::Const(_), _) => self.binary("addi", b, a),
+            (Num::Const(_), _) => self.add(b, a),
+            (Num::Value(sum), Num::Const(more)) => match self.sums.get(&sum) {
+                Some(&[x, Num::Const(number)]) => self.add(x, Num::Const(number.saturating_add(more))),
+                _ => self.binary("addi", a, b),
+            },
             _ => self.binary("addi", a, b),
         }
     }

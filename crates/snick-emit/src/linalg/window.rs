@@ -11,6 +11,9 @@ use super::types::{Num, Tensor, TensorType, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Region, Window};
 
 pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor> {
+    if let Some(counts) = counts(l, op, window)? {
+        return Ok(counts);
+    }
     let (x, id) = (l.operand(op, 0)?, result(op)?);
     let start = l.scalar(*op.operands.get(1).ok_or_else(|| malformed("a window"))?)?;
     let region = op.regions.first().ok_or_else(|| malformed("a window"))?;
@@ -44,6 +47,68 @@ pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor
         let &[x, _, all] = values else { return Err(malformed("a window")) };
         inline(l, region, &[all, x])
     })
+}
+
+/// The sum of ones in each window, as the divisor of a mean: the number of elements, without padding. Not by
+/// pooling, because IREE 3.13 miscompiles the pooling of a constant next to that of data.
+fn counts(l: &mut Lowering, op: &Op, window: &Window) -> Result<Option<Tensor>> {
+    let id = result(op)?;
+    let ty = l.type_of(id);
+    let is_one = |l: &Lowering, i: usize, one: f64| {
+        let literal = op.operands.get(i).and_then(|x| l.uniform.get(x));
+        literal.is_some_and(|literal| literal.parse() == Ok(one))
+    };
+    let adds = op.regions.first().is_some_and(
+        |region| matches!(region.ops.as_slice(), [op] if matches!(op.kind, OpKind::Elementwise("add"))),
+    );
+    if !adds || !ty.element.is_float() || !is_one(l, 0, 1.0) || !is_one(l, 1, 0.0) {
+        return Ok(None);
+    }
+    let x = l.operand(op, 0)?;
+    let mut sizes = Vec::with_capacity(x.rank());
+    for axis in 0..x.rank() {
+        let padding = window.padding[axis][0].saturating_add(window.padding[axis][1]);
+        let padded = l.code.add(x.sizes[axis], Num::Const(padding));
+        let reach = reach(window.sizes[axis], window.dilations[axis])?;
+        sizes.push(l.code.windows(padded, reach, window.strides[axis] as i64));
+    }
+    if window.padding.iter().all(|pads| *pads == [0, 0]) {
+        let count: f64 = window.sizes.iter().map(|&size| size as f64).product();
+        let count = l.scalar_constant(count, ty.element);
+        return Ok(Some(l.filled(count, &ty, &sizes)));
+    }
+    let counts = l.map(l.name(id), &[], &ty, &sizes, |l, _| {
+        let mut count = Num::Const(1);
+        for axis in (0..x.rank()).filter(|&axis| window.sizes[axis] != 1 || window.padding[axis] != [0, 0]) {
+            let own = taps(l, window, axis, x.sizes[axis]);
+            count = l.code.multiply(count, own);
+        }
+        let count = l.code.scalar_of(count, "i64");
+        Ok(l.code.op("", parts!["arith.sitofp ", count, format!(" : i64 to {}", ty.scalar())]))
+    })?;
+    Ok(Some(counts))
+}
+
+/// The number of elements of a window that lie within an axis of this size.
+fn taps(l: &mut Lowering, window: &Window, axis: usize, size: Num) -> Num {
+    let step = Num::Const(window.dilations[axis] as i64);
+    let place = l.coordinate(axis);
+    let start = l.code.multiply(place, Num::Const(window.strides[axis] as i64));
+    let start = l.code.subtract(start, Num::Const(window.padding[axis][0]));
+    // The number of steps that a distance needs, rounded up.
+    let steps = |l: &mut Lowering, distance: Num| {
+        let distance = l.code.maximum(distance, Num::Const(0));
+        let reach = l.code.add(distance, step);
+        let reach = l.code.subtract(reach, Num::Const(1));
+        l.code.divide(reach, step)
+    };
+    let before = l.code.subtract(Num::Const(0), start);
+    let first = steps(l, before);
+    let behind = l.code.subtract(size, start);
+    let end = steps(l, behind);
+    let end = l.code.minimum(end, Num::Const(window.sizes[axis] as i64));
+    let count = l.code.subtract(end, first);
+    l.code.maximum(count, Num::Const(0))
 }
 
 /// A tensor without defined elements whose shape is that of the window.
