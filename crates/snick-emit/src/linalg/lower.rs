@@ -142,7 +142,7 @@ impl<'f> Lowering<'f> {
 
     /// The name of a value.
     pub(super) fn name(&self, id: ValueId) -> &'f str {
-        self.function.values.get(id).map_or("", |value| value.name.as_str())
+        self.function.values.get(id).map_or("", |value| value.base.as_str())
     }
 
     /// Operand `i` as a tensor.
@@ -336,6 +336,7 @@ impl<'f> Lowering<'f> {
 
     /// Writes the terminator, and returns the types of the results.
     pub(super) fn finish(&mut self) -> Result<String> {
+        self.code.place = self.function.places.len().saturating_sub(1);
         let results = self.function.body.results.clone();
         let results = results.into_iter().map(|id| self.tensor(id)).collect::<Result<Vec<_>>>()?;
         let values: Vec<V> = results.iter().map(|result| result.value).collect();

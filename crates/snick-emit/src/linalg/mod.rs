@@ -29,6 +29,9 @@ mod sort;
 mod types;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 use snick_ir::{Graph, Located, OpError};
 
 pub use self::module::Module;

@@ -64,7 +64,7 @@ fn names(program: &Program) -> Vec<String> {
                 next += 1;
                 (next - 1).to_string()
             }
-            hint => unique.give(hint.replace('#', "_"), '_', 0),
+            hint => unique.give(hint.to_string(), '_', 0),
         };
     };
     program.arguments.iter().for_each(|(value, _)| name(*value));

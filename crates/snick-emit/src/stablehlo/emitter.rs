@@ -151,20 +151,21 @@ impl FunctionBuilder {
 
     /// A new value, under a unique name derived from `name`.
     pub(super) fn value(&mut self, name: &str, ty: Type) -> Operand {
-        let name = self.fresh(name);
-        self.named(name, ty)
+        let (base, name) = self.fresh(name);
+        self.named(base, name, ty)
     }
 
     /// New values for the results of an operation with several results: `name#0`, `name#1` and so on.
     pub(super) fn values(&mut self, name: &str, types: impl IntoIterator<Item = Type>) -> Vec<Operand> {
-        let name = self.fresh(name);
-        types.into_iter().enumerate().map(|(at, ty)| self.named(format!("{name}#{at}"), ty)).collect()
+        let (base, name) = self.fresh(name);
+        let types = types.into_iter().enumerate();
+        types.map(|(at, ty)| self.named(base.clone(), format!("{name}#{at}"), ty)).collect()
     }
 
-    /// A new value under this name, which must be unique.
-    pub(super) fn named(&mut self, name: String, ty: Type) -> Operand {
+    /// A new value under this name, which must be unique; `base` is the name before it was made unique.
+    pub(super) fn named(&mut self, base: String, name: String, ty: Type) -> Operand {
         let id = self.function.values.len();
-        self.function.values.push(hlo::Value { name, ty: ty.clone(), graph: self.graph });
+        self.function.values.push(hlo::Value { name, base, ty: ty.clone(), graph: self.graph });
         Operand { id, ty }
     }
 
@@ -209,15 +210,16 @@ impl FunctionBuilder {
         Ok(self.computed(name, operand))
     }
 
-    /// A unique name, as close to `name` as MLIR allows.
-    pub(super) fn fresh(&mut self, name: &str) -> String {
+    /// The name, as close to `name` as MLIR allows, and a unique name derived from it.
+    pub(super) fn fresh(&mut self, name: &str) -> (String, String) {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
         let mut base: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
         // Names that start with a digit are reserved for MLIR.
         if !base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             base.insert(0, '_');
         }
-        self.names.give(base, '_', 0)
+        let unique = self.names.give(base.clone(), '_', 0);
+        (base, unique)
     }
 
     /// The module, after all layers of the graph are written.

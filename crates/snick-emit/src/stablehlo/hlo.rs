@@ -21,6 +21,8 @@ pub(crate) struct Operand {
 pub(crate) struct Value {
     /// Unique in the function. The results of an operation with a list of results are `x#0`, `x#1` and so on.
     pub(crate) name: String,
+    /// The name before it was made unique.
+    pub(crate) base: String,
     pub(crate) ty: Type,
     /// The graph whose symbols the type uses: 0 for the model, other numbers for its bodies.
     pub(crate) graph: usize,

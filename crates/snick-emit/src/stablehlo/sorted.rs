@@ -29,8 +29,7 @@ pub(super) fn sorted(
         result = e.function.op("first", OpKind::Elementwise("or"), &[&result, &beside], truth.clone());
     }
     let region = e.function.close(around, &arguments, &[result]);
-    let name = e.function.fresh(e.node.name());
-    let results = [(0, by), (1, other)].map(|(at, x)| e.function.named(format!("{name}#{at}"), x.ty.clone()));
+    let results = e.function.values(e.layer.node.name(), [by.ty.clone(), other.ty.clone()]);
     e.function.push(OpKind::Sort(axis), &[by, other], &results, vec![region]);
-    results
+    [results[0].clone(), results[1].clone()]
 }
