@@ -1,8 +1,8 @@
 //! StableHLO as MLIR text, the input of XLA and its partitioner.
 //!
 //! Operations that StableHLO lacks are decomposed first (`snick_pass::legalize`), and slice-like layers are
-//! lowered to the `slice` primitive. Each family of operations has a file that matches on [`Op`] and returns
-//! rows (`row.rs`). A row writes one layer with an `Emitter` (`emitter.rs`), and `table.rs` combines the
+//! lowered to the `slice` primitive. Each family of operations has a file that matches on
+//! [`Op`](snick_ir::Op) and returns rows (`row.rs`). A row writes one layer with an `Emitter` (`emitter.rs`), and `table.rs` combines the
 //! families. The result is a data structure (`hlo.rs`), which the partitioner also reads; `print.rs`,
 //! `types.rs` and `literal.rs` print it as MLIR.
 //!
@@ -25,9 +25,11 @@ mod detection;
 mod einsum;
 mod elementwise;
 mod emitter;
+mod format_traits;
 mod fourier;
 pub(crate) mod hlo;
 mod indexing;
+mod kinds;
 pub(crate) mod literal;
 mod lookup;
 mod manifest;
@@ -64,11 +66,12 @@ mod weights;
 mod window;
 
 use snick_ir::rewrite::apply_throughout;
-use snick_ir::{Graph, Located, NodeId, Op};
+use snick_ir::{Graph, Located};
 use snick_pass::legalize::{from_slice, to_slice};
-use snick_shape::SymbolId;
 
 use self::emitter::{Emitter, FunctionBuilder};
+pub(crate) use self::format_traits::FormatTraits;
+use self::kinds::{Kind, kinds};
 pub use self::manifest::FOLDED;
 pub use self::mesh::{Mesh, ShardError, ShardRules};
 pub use self::module::{Argument, ArgumentData, Module, Port};
@@ -109,16 +112,6 @@ pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Loca
 /// Same as [`stablehlo`].
 pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
     written(graph, precision, Some(Weights::of(graph)), FORMAT)
-}
-
-/// How a format differs from others.
-pub(crate) struct FormatTraits {
-    /// The name in error messages.
-    pub(crate) name: &'static str,
-    /// The schema of its manifest.
-    pub(crate) schema: &'static str,
-    /// Whether sizes may depend on data. XLA needs sizes that follow from those of the inputs.
-    pub(crate) sizes_from_data: bool,
 }
 
 const FORMAT: FormatTraits =
@@ -176,53 +169,6 @@ fn layers(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Locat
         written.map_err(|error| function.refusals.located(graph, id, error))?;
     }
     Ok(())
-}
-
-/// How a layer is written.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Kind {
-    /// Not written: no result needs the layer, or it is an input or a result.
-    Unused,
-    /// Written as constants.
-    Constant,
-    /// Written as arithmetic on the sizes of arguments.
-    ShapeValue,
-    /// Written as operations.
-    Computed,
-}
-
-/// How to write each layer, by [`NodeId::index`].
-fn kinds(graph: &Graph, order: &[NodeId], symbols: &[SymbolId], weights: Option<&Weights>) -> Vec<Kind> {
-    let users = weights.map(|weights| weights.users(graph, order, table::has_rule));
-    let uses_weights = |id: NodeId| users.as_ref().is_some_and(|users| users[id.index()]);
-    let mut kinds = vec![Kind::Unused; graph.bound()];
-    let mut needed = vec![false; graph.bound()];
-    for &id in order.iter().rev() {
-        let needs_inputs = match graph.node(id).op() {
-            Op::Result(_) => true,
-            Op::Parameter(_) => false,
-            _ if !needed[id.index()] => false,
-            _ => {
-                let kind = match id {
-                    _ if uses_weights(id) => Kind::Computed,
-                    _ if is_known(graph, id) => Kind::Constant,
-                    _ if sizes::is_shape_value(graph, id, symbols) => Kind::ShapeValue,
-                    _ => Kind::Computed,
-                };
-                kinds[id.index()] = kind;
-                kind == Kind::Computed
-            }
-        };
-        if needs_inputs {
-            graph.inputs(id).into_iter().flatten().for_each(|value| needed[value.node.index()] = true);
-        }
-    }
-    kinds
-}
-
-/// Whether inference knows all outputs of a layer.
-fn is_known(graph: &Graph, id: NodeId) -> bool {
-    graph.node(id).outs().iter().all(|out| out.fact.as_tensor().is_some())
 }
 
 #[cfg(test)]
