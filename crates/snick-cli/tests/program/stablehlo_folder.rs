@@ -1,4 +1,4 @@
-//! StableHLO folders.
+//! StableHLO folders, and linalg files and folders.
 
 use std::fs;
 use std::path::Path;
@@ -109,5 +109,46 @@ fn what_is_refused_leaves_nothing_behind() {
         assert!(text(&refused.stderr).contains(message), "{more:?}: {}", text(&refused.stderr));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{more:?}");
     }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn linalg_is_a_file_or_a_folder() {
+    let folder = scratch("linalg");
+    write_compressed(&folder);
+    let path = |name: &str| folder.join(name).display().to_string();
+    let convert = |out: &str, more: &[&str]| {
+        snick(&[&["convert", &path("model.xml"), "-o", &path(out), "--to", "linalg"], more].concat())
+    };
+    for out in ["model.mlir", "out/"] {
+        let converted = convert(out, &[]);
+        assert_eq!(converted.status.code(), Some(0), "{}", text(&converted.stderr));
+    }
+    let module = fs::read_to_string(folder.join("model.mlir")).unwrap();
+    assert!(
+        module.contains("arith.uitofp ") && module.contains("loc(\"product\"(\"model.xml\":"),
+        "{module}"
+    );
+    let manifest = fs::read_to_string(folder.join("out/manifest.json")).unwrap();
+    assert!(manifest.starts_with("{\"schema\":\"snick.linalg/1\",\"mesh\":null,"), "{manifest}");
+    let module = fs::read_to_string(folder.join("out/model.mlir")).unwrap();
+    assert!(module.contains("%w: tensor<64x32xi4>"), "{module}");
+    for (out, more) in [("model.onnx", vec![]), ("out/", vec!["--mesh", "model=2"])] {
+        assert_eq!(convert(out, &more).status.code(), Some(2), "{out} {more:?}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn dynamic_models_are_referred_to_linalg() {
+    let folder = scratch("linalg-hint");
+    let out = format!("{}/", folder.join("out").display());
+    let model = model("focus_cnn");
+    let converted = |more: &[&str]| {
+        let converted = snick(&[&["convert", &model, "-o", &out, "--to", "stablehlo"], more].concat());
+        text(&converted.stderr).contains("--to linalg")
+    };
+    assert!(converted(&[]));
+    assert!(!converted(&["--shape", "[1,3,64,64]"]));
     fs::remove_dir_all(folder).unwrap();
 }
