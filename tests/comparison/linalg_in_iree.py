@@ -159,7 +159,8 @@ class Model:
         for sizes in SIZES if is_dynamic else SIZES[:1]:
             numbers = itertools.cycle(sizes)
             shapes = [dims(value, numbers) for value in self.known["inputs"]]
-            if shapes in tried or sum(int(np.prod(shape)) for shape in shapes) > MAX_ELEMENTS:
+            is_large = is_dynamic and sum(int(np.prod(shape)) for shape in shapes) > MAX_ELEMENTS
+            if shapes in tried or is_large:
                 continue
             tried.append(shapes)
             inputs = {i["name"]: drawn(i, shape, rng) for i, shape in zip(self.known["inputs"], shapes)}
@@ -185,7 +186,8 @@ def outcome(model, recorded):
     name = Path(model.path).parent.name
     if recorded and (recorded / f"{name}.npz").exists() and model.path.name != "stateless.xml":
         arrays = np.load(recorded / f"{name}.npz")
-        inputs = {value["name"]: arrays[f"in{i}"] for i, value in enumerate(model.known["inputs"])}
+        known = enumerate(model.known["inputs"])
+        inputs = {value["name"]: arrays[f"in{i}"].astype(NAMES[value["element_type"]]) for i, value in known}
         outputs = [arrays[f"out{i}"] for i in range(len(model.known["outputs"]))]
         samples.insert(0, (inputs, outputs))
     for inputs, outputs in samples:

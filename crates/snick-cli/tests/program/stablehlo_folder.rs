@@ -125,14 +125,11 @@ fn linalg_is_a_file_or_a_folder() {
         assert_eq!(converted.status.code(), Some(0), "{}", text(&converted.stderr));
     }
     let module = fs::read_to_string(folder.join("model.mlir")).unwrap();
-    assert!(
-        module.contains("arith.uitofp ") && module.contains("loc(\"product\"(\"model.xml\":"),
-        "{module}"
-    );
+    assert!(module.contains("loc(\"product\"(\"model.xml\":"), "{module}");
     let manifest = fs::read_to_string(folder.join("out/manifest.json")).unwrap();
     assert!(manifest.starts_with("{\"schema\":\"snick.linalg/1\",\"mesh\":null,"), "{manifest}");
     let module = fs::read_to_string(folder.join("out/model.mlir")).unwrap();
-    assert!(module.contains("%w: tensor<64x32xi4>"), "{module}");
+    assert!(module.contains("%w: tensor<64x32xi4>") && module.contains("arith.uitofp "), "{module}");
     for (out, more) in [("model.onnx", vec![]), ("out/", vec!["--mesh", "model=2"])] {
         assert_eq!(convert(out, &more).status.code(), Some(2), "{out} {more:?}");
     }

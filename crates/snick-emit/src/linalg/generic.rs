@@ -35,8 +35,8 @@ impl Space {
 }
 
 impl Lowering<'_> {
-    /// Computes `out` over a space. The body receives the elements of the inputs, and the element of `out` as the
-    /// last one.
+    /// Computes `out` over a space. The body receives the elements of the inputs, and the element of `out` as
+    /// the last one.
     pub(super) fn generic(
         &mut self,
         name: &str,

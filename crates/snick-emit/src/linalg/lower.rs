@@ -1,5 +1,5 @@
-//! Lowers the typed StableHLO module. Each operation becomes operations on tensors, or arithmetic on numbers if it
-//! only computes sizes.
+//! Lowers the typed StableHLO module. Each operation becomes operations on tensors, or arithmetic on numbers
+//! if it only computes sizes.
 
 use snick_ir::OpError;
 use snick_tensor::ElementType;

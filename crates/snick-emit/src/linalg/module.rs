@@ -10,8 +10,8 @@ use super::lower::Lowering;
 use crate::stablehlo;
 use crate::stablehlo::hlo::Place;
 
-/// A module of linalg, tensor and arith operations with one function, `main`. [`std::fmt::Display`] prints it as
-/// MLIR.
+/// A module of linalg, tensor and arith operations with one function, `main`. [`std::fmt::Display`] prints it
+/// as MLIR.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Module {

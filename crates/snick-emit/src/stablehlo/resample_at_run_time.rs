@@ -1,5 +1,5 @@
-//! Interpolation for sizes that are known only at run time: computes the positions along each axis, and gathers
-//! the elements there.
+//! Interpolation for sizes that are known only at run time: computes the positions along each axis, and
+//! gathers the elements there.
 
 use snick_ir::ops::Interpolate;
 use snick_ir::ops::nn::scale::Scale;
@@ -82,7 +82,8 @@ fn sizes(
     Ok(Axis { axis, input, output, scale, last })
 }
 
-/// A size times a scale, rounded down. A scale just below the exact quotient of two sizes counts as this quotient.
+/// A size times a scale, rounded down. A scale just below the exact quotient of two sizes counts as this
+/// quotient.
 fn scaled(e: &mut Emitter, size: &SymExpr, scale: &Operand) -> Result<Operand> {
     let size = e.number(size)?;
     let size = e.convert(&size, ElementType::F32);
