@@ -20,7 +20,9 @@ TYPES = {"boolean": "?", "bf16": "i2"}
 
 
 def signless(array):
-    """MLIR's integers have no sign, so IREE takes unsigned arrays as signed ones."""
+    """IREE takes unsigned arrays as signed ones, because MLIR's integers have no sign, and f64 as f32 by default."""
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
     return array.view(f"i{array.dtype.itemsize}") if array.dtype.kind == "u" else array
 
 

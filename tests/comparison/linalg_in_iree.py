@@ -42,7 +42,9 @@ def worker(module, given, out):
 
 
 def signless(array):
-    """Integers as IREE takes them, and bf16 from its bits."""
+    """Integers as IREE takes them, and bf16 from its bits. By default, IREE computes f64 in f32."""
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
     if array.dtype == np.uint16:
         return array.view(np.int16)
     return array.view(f"int{array.dtype.itemsize * 8}") if array.dtype.kind == "u" else array
