@@ -4,12 +4,8 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use super::types::{Num, TensorType};
+use super::types::{Num, TensorType, V};
 use crate::stablehlo::scope::ScopedMap;
-
-/// An SSA value.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct V(pub(super) usize);
 
 /// A part of an operation's text.
 #[derive(Clone, Debug)]

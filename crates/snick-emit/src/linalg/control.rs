@@ -2,9 +2,9 @@
 
 use snick_tensor::ElementType;
 
-use super::code::{Part, V, list, parts};
-use super::lower::{Lowering, Result};
-use super::types::{Num, TensorType, malformed};
+use super::code::{Part, list, parts};
+use super::lowering::{Lowering, Result};
+use super::types::{Num, TensorType, V, malformed};
 use crate::stablehlo::hlo::{Op, ValueId};
 
 /// How a value is passed between blocks. Numbers and conditions stay scalars, so that they can be used

@@ -3,11 +3,10 @@
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::code::V;
 use super::generic::Access;
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::scalar;
-use super::types::{Tensor, malformed};
+use super::types::{Tensor, V, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Region, ValueId};
 
 pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result<Tensor> {

@@ -1,6 +1,6 @@
 //! Gathers: each element of the result is read at an index vector.
 
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::types::{Num, Tensor, malformed};
 use crate::stablehlo::hlo::{Gather, Op};
 

@@ -1,8 +1,8 @@
 //! `linalg.generic`: a computation for each point of an iteration space.
 
-use super::code::{V, list, parts};
-use super::lower::{Lowering, Result};
-use super::types::{Num, Tensor};
+use super::code::{list, parts};
+use super::lowering::{Lowering, Result};
+use super::types::{Num, Tensor, V};
 
 /// A tensor and the index of its element that a point uses, as expressions such as `d0 + d2`.
 pub(super) struct Access {

@@ -14,6 +14,7 @@ mod elementwise;
 mod gather;
 mod generic;
 mod lower;
+mod lowering;
 mod module;
 mod movement;
 mod numbers;

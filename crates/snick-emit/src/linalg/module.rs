@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use snick_ir::OpError;
 
-use super::code::{Op, V};
-use super::lower::Lowering;
+use super::code::Op;
+use super::lower::lower;
+use super::lowering::Lowering;
+use super::types::V;
 use crate::stablehlo;
 use crate::stablehlo::hlo::Place;
 
@@ -42,7 +44,7 @@ impl Module {
     /// An operation that cannot be lowered, with its layer.
     pub(super) fn lower(main: stablehlo::Module, source: &str) -> Result<Self, (Option<Place>, OpError)> {
         let function = Arc::clone(&main.function);
-        let mut lowering = Lowering::new(&function);
+        let mut lowering = Lowering::new(&function, lower);
         let arguments = lowering.arguments();
         let lowered = lowering.region(&function.body).and_then(|()| lowering.finish());
         let results = lowered.map_err(|error| (function.places.get(lowering.code.place).cloned(), error))?;

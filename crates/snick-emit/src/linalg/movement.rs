@@ -2,10 +2,10 @@
 
 use super::code::parts;
 use super::generic::Access;
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::reshape::without_axes;
-use super::slices::{AxisSlice, insert, slice};
-use super::types::{Num, Tensor, known_sizes, malformed};
+use super::slices::{insert, slice};
+use super::types::{AxisSlice, Num, Tensor, known_sizes, malformed};
 use crate::stablehlo::hlo::Op;
 
 /// The numbers 0, 1, 2 .. along an axis.
@@ -189,7 +189,7 @@ pub(super) fn padded(
     l: &mut Lowering,
     name: &str,
     x: &Tensor,
-    value: super::code::V,
+    value: super::types::V,
     low: &[Num],
     high: &[Num],
 ) -> Result<Tensor> {

@@ -2,8 +2,8 @@
 
 use snick_ir::OpError;
 
-use super::code::{Code, V, parts};
-use super::types::{Num, Tensor};
+use super::code::{Code, parts};
+use super::types::{Num, Tensor, V};
 
 impl Code {
     /// The value of a number.

@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Formatter, Write as _};
 
-use super::code::{Block, Op, Part, V};
+use super::code::{Block, Op, Part};
 use super::module::{Module, Program};
+use super::types::V;
 use crate::stablehlo::literal::write_hex;
 use crate::stablehlo::print::Quoted;
 use crate::unique_names::UniqueNames;

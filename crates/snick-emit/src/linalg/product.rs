@@ -2,7 +2,7 @@
 
 use super::code::parts;
 use super::generic::{Access, Space};
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::scalar::combine;
 use super::types::{Num, Tensor};
 use crate::stablehlo::hlo::Op;

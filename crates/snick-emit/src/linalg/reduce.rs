@@ -1,7 +1,7 @@
 //! Reductions of axes.
 
 use super::code::parts;
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::scalar::operation;
 use super::types::{Num, Tensor, malformed};
 use crate::stablehlo::hlo::Op;

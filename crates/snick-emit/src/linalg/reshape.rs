@@ -3,7 +3,7 @@
 use snick_shape::SymExpr;
 
 use super::code::parts;
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::types::{Num, Tensor, TensorType, known_sizes};
 use crate::stablehlo::hlo::{Op, ValueId};
 

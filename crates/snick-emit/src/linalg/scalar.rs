@@ -3,9 +3,9 @@
 
 use snick_tensor::ElementType;
 
-use super::code::{V, parts};
-use super::lower::{Lowering, Result};
-use super::types::{is_unsigned, malformed, scalar};
+use super::code::parts;
+use super::lowering::{Lowering, Result};
+use super::types::{V, is_unsigned, malformed, scalar};
 
 /// `op a, b : type`
 fn binary(l: &mut Lowering, op: &str, [a, b]: [V; 2], element: ElementType) -> V {

@@ -2,13 +2,13 @@
 
 use snick_tensor::ElementType;
 
-use super::code::{V, parts};
+use super::code::parts;
 use super::generic::{Access, Space};
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::reshape::without_axes;
 use super::scalar::{combine, select};
-use super::slices::{AxisSlice, slice};
-use super::types::{Num, Tensor, malformed};
+use super::slices::slice;
+use super::types::{AxisSlice, Num, Tensor, V, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Scatter};
 
 /// A scatter: its operands, and where they belong.

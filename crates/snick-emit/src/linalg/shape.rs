@@ -1,7 +1,7 @@
 //! Operations that only compute sizes, as arithmetic on numbers.
 
 use super::code::parts;
-use super::lower::{Lowering, Result};
+use super::lowering::{Lowering, Result};
 use super::types::{Num, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, ValueId};
 

@@ -1,17 +1,9 @@
 //! Slices, and updates of slices.
 
 use super::code::parts;
-use super::lower::{Lowering, Result, result};
-use super::types::{Num, Tensor, TensorType, malformed};
+use super::lowering::{Lowering, Result, result};
+use super::types::{AxisSlice, Num, Tensor, TensorType, malformed};
 use crate::stablehlo::hlo::{Op, OpKind};
-
-/// The slice of an axis.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct AxisSlice {
-    pub(super) first: Num,
-    pub(super) size: Num,
-    pub(super) step: Num,
-}
 
 pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result<Tensor> {
     let (x, id) = (l.operand(op, 0)?, result(op)?);

@@ -2,11 +2,11 @@
 
 use snick_tensor::ElementType;
 
-use super::code::{V, parts};
+use super::code::parts;
 use super::elementwise::inline;
 use super::generic::{Access, Space};
-use super::lower::{Lowering, Result};
-use super::types::{Num, Tensor, malformed};
+use super::lowering::{Lowering, Result};
+use super::types::{Num, Tensor, V, malformed};
 use crate::stablehlo::hlo::{Op, Region};
 
 /// Sorts the operands together; stable.

@@ -5,8 +5,11 @@ use std::fmt;
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
-use super::code::V;
 use crate::stablehlo::types::Type;
+
+/// An SSA value.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct V(pub(super) usize);
 
 /// A number of type `index`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,6 +25,14 @@ impl Num {
             Self::Value(_) => None,
         }
     }
+}
+
+/// The slice of an axis.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct AxisSlice {
+    pub(super) first: Num,
+    pub(super) size: Num,
+    pub(super) step: Num,
 }
 
 /// The type of a tensor in MLIR, whose integers have no sign. A dim is `None` if it is dynamic.

@@ -1,13 +1,13 @@
 //! Reductions of windows, such as pooling and cumulative sums.
 
-use super::code::{V, parts};
+use super::code::parts;
 use super::convolution::steps;
 use super::elementwise::inline;
 use super::generic::{Access, Space};
-use super::lower::{Lowering, Result, result};
+use super::lowering::{Lowering, Result, result};
 use super::movement::padded;
 use super::numbers::reach;
-use super::types::{Num, Tensor, TensorType, malformed};
+use super::types::{Num, Tensor, TensorType, V, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Region, Window};
 
 pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor> {

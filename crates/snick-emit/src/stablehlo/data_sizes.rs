@@ -1,6 +1,6 @@
 //! Operations whose output sizes depend on data, for formats that allow this.
 
-use snick_ir::{Fact, Op, OpError, Value};
+use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
@@ -19,33 +19,6 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Maximum number of elements of a vector of sizes.
-const MAX_ELEMENTS: usize = 16;
-
-/// Reads sizes from a vector of integers whose elements inference denotes by symbols.
-pub(super) fn learn_elements(e: &mut Emitter, port: u32, x: &Operand) -> Result {
-    let fact = e.graph.fact(Value { node: e.id, port });
-    let elements = fact.filter(|fact| fact.element_type.is_integer()).and_then(Fact::elements);
-    let Some(elements) = elements.filter(|elements| elements.len() <= MAX_ELEMENTS) else { return Ok(()) };
-    for (i, element) in elements.iter().enumerate() {
-        if element.as_symbol().is_some() && !e.function.knows(element) {
-            let number = entry(e, x, i)?;
-            e.function.learn(element, &number);
-        }
-    }
-    Ok(())
-}
-
-/// Element `i` as an i64 scalar.
-fn entry(e: &mut Emitter, x: &Operand, i: usize) -> Result<Operand> {
-    let flat = match x.ty.rank() {
-        1 => x.clone(),
-        _ => e.reshape(x, &[x.ty.fixed()?.iter().product()])?,
-    };
-    let part = e.part(&flat, 0, &(i as i64).into(), 1.into())?;
-    e.index(&part)
-}
-
 /// Whether the sizes of the output depend on data that has not been read yet.
 pub(super) fn has_unknown_sizes(e: &Emitter) -> Result<bool> {
     Ok(e.function.sizes_from_data && !e.output(0)?.dims.iter().all(|dim| e.function.knows(dim)))
@@ -58,7 +31,7 @@ pub(super) fn learn_reshape(e: &mut Emitter, x: &Operand, special_zero: bool) ->
     let mut sizes = Vec::with_capacity(dims.len());
     let mut known = one.clone();
     for axis in 0..dims.len() {
-        let mut size = entry(e, &pattern, axis)?;
+        let mut size = e.entry(&pattern, axis)?;
         if let Some(own) = x.ty.dims.get(axis).filter(|_| special_zero) {
             let (own, is_zero) = (e.number(own)?, e.compare("EQ", &size, &zero));
             size = e.select(&is_zero, &own, &size);
@@ -87,7 +60,7 @@ pub(super) fn learn_broadcast(e: &mut Emitter) -> Result {
     let first = dims.len().saturating_sub(target.ty.size(0)?);
     for (axis, dim) in dims.iter().enumerate().skip(first) {
         if !e.function.knows(dim) {
-            let size = entry(e, &target, axis - first)?;
+            let size = e.entry(&target, axis - first)?;
             e.function.learn(dim, &size);
         }
     }
@@ -147,7 +120,7 @@ pub(super) fn pad(e: &mut Emitter, x: &Operand, value: &Operand, ty: Type) -> Re
         if !e.function.knows(dim) {
             let mut size = e.number(own)?;
             for pads in [&begin, &end] {
-                let pad = entry(e, pads, axis)?;
+                let pad = e.entry(pads, axis)?;
                 size = e.same("add", &[&size, &pad]);
             }
             e.function.learn(dim, &size);

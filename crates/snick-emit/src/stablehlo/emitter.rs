@@ -8,7 +8,6 @@ use snick_ir::{Fact, Graph, NodeId, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
-use super::data_sizes;
 use super::hlo::{self, Op, Region};
 pub(super) use super::hlo::{OpKind, Operand};
 use super::literal::{self, Literal};
@@ -20,6 +19,9 @@ use super::weights::Weights;
 use crate::layer::Layer;
 use crate::legalized::Refusals;
 use crate::unique_names::UniqueNames;
+
+/// Maximum number of elements of a vector of sizes.
+const MAX_ELEMENTS: usize = 16;
 
 /// A result whose error defaults to [`OpError`].
 pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
@@ -287,7 +289,33 @@ impl<'g> Emitter<'g> {
         }
         let operand = Operand { id: operand.id, ty: want };
         self.function.define(Value { node: self.id, port }, operand.clone());
-        if self.function.sizes_from_data { data_sizes::learn_elements(self, port, &operand) } else { Ok(()) }
+        if self.function.sizes_from_data { self.learn_elements(port, &operand) } else { Ok(()) }
+    }
+
+    /// Reads sizes from a vector of integers whose elements inference denotes by symbols.
+    fn learn_elements(&mut self, port: u32, x: &Operand) -> Result {
+        let fact = self.graph.fact(Value { node: self.id, port });
+        let elements = fact.filter(|fact| fact.element_type.is_integer()).and_then(Fact::elements);
+        let Some(elements) = elements.filter(|elements| elements.len() <= MAX_ELEMENTS) else {
+            return Ok(());
+        };
+        for (i, element) in elements.iter().enumerate() {
+            if element.as_symbol().is_some() && !self.function.knows(element) {
+                let number = self.entry(x, i)?;
+                self.function.learn(element, &number);
+            }
+        }
+        Ok(())
+    }
+
+    /// Element `i` as an i64 scalar.
+    pub(super) fn entry(&mut self, x: &Operand, i: usize) -> Result<Operand> {
+        let flat = match x.ty.rank() {
+            1 => x.clone(),
+            _ => self.reshape(x, &[x.ty.fixed()?.iter().product()])?,
+        };
+        let part = self.part(&flat, 0, &(i as i64).into(), 1.into())?;
+        self.index(&part)
     }
 
     /// An element-wise operation on values of one type.

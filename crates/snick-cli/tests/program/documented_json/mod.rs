@@ -99,6 +99,7 @@ const REPORTS: &[&str] = &[
 const FOLDERS: &[&str] = &[
     "convert models/focus_cnn/model.xml -o OUT/folder/ --to stablehlo --shape [1,3,64,64] --mesh m=2 --shard head_weights[m]",
     "convert docs/examples/key_cache.snick -o OUT/folder/ --to stablehlo --stateless",
+    "convert models/focus_cnn/model.xml -o OUT/folder/ --to linalg",
 ];
 
 /// Optional members that these commands always print: the memory, if the system reports it, and the layer of a
