@@ -5,6 +5,7 @@ use snick_tensor::ElementType;
 use super::code::parts;
 use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result, result};
+use super::movement::padded;
 use super::reshape::without_axes;
 use super::scalar::{combine, select};
 use super::slices::slice;
@@ -95,6 +96,7 @@ fn replace(l: &mut Lowering, name: &str, s: &Parts) -> Result<Tensor> {
         let number = select(l, hit, number, none, ElementType::I64);
         combine(l, "maximum", [found, number], ElementType::I64)
     })?;
+    let updates = readable_updates(l, s)?;
     let inputs = [Access::same(&s.data), Access::axes(&last, indexed.iter().copied())];
     l.map(name, &inputs, &s.data.ty, &s.data.sizes, |l, values| {
         let &[old, found, _] = values else { return Err(malformed("a scatter")) };
@@ -103,6 +105,7 @@ fn replace(l: &mut Lowering, name: &str, s: &Parts) -> Result<Tensor> {
         let mut rest = l.code.maximum(number, Num::Const(0));
         let mut places = vec![];
         for &size in vectors.iter().rev() {
+            let size = l.code.maximum(size, Num::Const(1));
             places.push(l.code.remainder(rest, size));
             rest = l.code.divide(rest, size);
         }
@@ -115,9 +118,21 @@ fn replace(l: &mut Lowering, name: &str, s: &Parts) -> Result<Tensor> {
             };
             at.push(place.ok_or_else(|| malformed("a scatter"))?);
         }
-        let new = l.code.element(&s.updates, &at);
+        let new = l.code.element(&updates, &at);
         Ok(select(l, is_hit, new, old, s.data.ty.element))
     })
+}
+
+/// The updates, padded where there may be none: an element without an update reads one, too, and ignores it.
+fn readable_updates(l: &mut Lowering, s: &Parts) -> Result<Tensor> {
+    let high: Vec<Num> = (0..s.updates.rank())
+        .map(|axis| {
+            let has_elements = s.updates.ty.dims[axis].is_some_and(|size| size > 0);
+            Num::Const(if has_elements || s.numbers.window.contains(&axis) { 0 } else { 1 })
+        })
+        .collect();
+    let zero = l.scalar_constant(0.0, s.updates.ty.element);
+    padded(l, "", &s.updates, zero, &vec![Num::Const(0); high.len()], &high)
 }
 
 /// Combines all updates of each element, and then the result with the element.

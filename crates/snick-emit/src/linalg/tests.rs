@@ -206,7 +206,12 @@ fn the_last_update_of_an_element_wins() {
          %u = Parameter-1 {element_type: f32, shape: \"M\"}
          %y = ScatterNDUpdate-4(%x, %i, %u)
          %r = Result-1(%y)",
-        &["arith.constant -1 : i64", "\"parallel\", \"reduction\"", "arith.maxsi ", "tensor.extract %u["],
+        &[
+            "arith.constant -1 : i64",
+            "\"parallel\", \"reduction\"",
+            "arith.maxsi ",
+            "tensor.pad %u low[0] high[1] ",
+        ],
     );
 }
 
