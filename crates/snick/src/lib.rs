@@ -75,14 +75,14 @@ mod report;
 mod files;
 mod fit_sizes;
 #[cfg(feature = "emit")]
+mod mlir_folder;
+#[cfg(feature = "emit")]
 mod save;
 #[cfg(feature = "run")]
 mod session;
 #[cfg(feature = "run")]
 mod session_check;
 mod specialise;
-#[cfg(feature = "emit")]
-mod stablehlo_folder;
 #[cfg(feature = "emit")]
 mod weights_place;
 
@@ -110,6 +110,8 @@ pub use inference::{InferOptions, Inference};
 pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
 pub use load::{LoadOptions, load, load_bytes, load_storage, load_with, model_of_folder, parse};
+#[cfg(feature = "emit")]
+pub use mlir_folder::{FILES as STABLEHLO_FILES, LinalgOptions, StableHloOptions};
 pub use model::Model;
 #[cfg(feature = "ops-toml")]
 pub use ops_file::{load_ops, parse_ops};
@@ -173,7 +175,5 @@ pub use snick_tensor::{
 };
 #[cfg(feature = "view")]
 pub use snick_view::{PictureOptions, viewer_script, viewer_style};
-#[cfg(feature = "emit")]
-pub use stablehlo_folder::{FILES as STABLEHLO_FILES, LinalgOptions, StableHloOptions};
 #[cfg(feature = "emit")]
 pub use weights_place::weights_file;

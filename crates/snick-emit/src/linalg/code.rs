@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use super::types::{Num, TensorType, V};
+use super::types::{Num, TensorType, Value};
 use crate::stablehlo::scope::ScopedMap;
 
 /// A part of an operation's text.
@@ -12,7 +12,7 @@ use crate::stablehlo::scope::ScopedMap;
 pub(super) enum Part {
     Text(String),
     /// A use of a value.
-    Value(V),
+    Value(Value),
     /// An affine map, by its number in [`Code::maps`].
     Map(usize),
     /// The bytes of a constant, by its number in [`Code::resources`].
@@ -24,14 +24,14 @@ pub(super) enum Part {
 /// A block: its arguments with their types, and its operations. The last operation is the terminator.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Block {
-    pub(super) arguments: Vec<(V, String)>,
+    pub(super) arguments: Vec<(Value, String)>,
     pub(super) ops: Vec<Op>,
 }
 
 /// An operation. Only terminators have no results.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
-    pub(super) results: Vec<V>,
+    pub(super) results: Vec<Value>,
     pub(super) parts: Vec<Part>,
     /// The layer that the operation belongs to, as an index into the places of the module.
     pub(super) place: usize,
@@ -69,7 +69,7 @@ impl Parts for &TensorType {
     }
 }
 
-impl Parts for V {
+impl Parts for Value {
     fn add_to(self, parts: &mut Vec<Part>) {
         parts.push(Part::Value(self));
     }
@@ -137,9 +137,9 @@ pub(super) struct Code {
     /// The operations of the innermost open block so far.
     ops: Vec<Op>,
     /// Operations on numbers that were written so far, by their text and operands.
-    numbers: ScopedMap<(String, Vec<Num>), V>,
+    numbers: ScopedMap<(String, Vec<Num>), Value>,
     /// The operands of sums of numbers.
-    pub(super) sums: HashMap<V, [Num; 2]>,
+    pub(super) sums: HashMap<Value, [Num; 2]>,
     /// The text of each affine map.
     pub(super) maps: Vec<String>,
     map_places: HashMap<String, usize>,
@@ -157,25 +157,25 @@ pub(super) struct Outside {
 
 impl Code {
     /// A new value.
-    pub(super) fn value(&mut self, name: &str) -> V {
+    pub(super) fn value(&mut self, name: &str) -> Value {
         self.names.push(name.to_string());
-        V(self.names.len() - 1)
+        Value(self.names.len() - 1)
     }
 
     /// An operation with one result.
-    pub(super) fn op(&mut self, name: &str, parts: Vec<Part>) -> V {
+    pub(super) fn op(&mut self, name: &str, parts: Vec<Part>) -> Value {
         let result = self.value(name);
         self.push(vec![result], parts);
         result
     }
 
     /// An operation with any number of results.
-    pub(super) fn push(&mut self, results: Vec<V>, parts: Vec<Part>) {
+    pub(super) fn push(&mut self, results: Vec<Value>, parts: Vec<Part>) {
         self.ops.push(Op { results, parts, place: self.place });
     }
 
     /// An operation on numbers, which is written once per block.
-    pub(super) fn once(&mut self, text: &str, operands: &[Num], parts: Vec<Part>) -> V {
+    pub(super) fn once(&mut self, text: &str, operands: &[Num], parts: Vec<Part>) -> Value {
         let key = (text.to_string(), operands.to_vec());
         if let Some(&known) = self.numbers.get(&key) {
             return known;
@@ -201,7 +201,7 @@ impl Code {
     }
 
     /// Closes the innermost block.
-    pub(super) fn close(&mut self, outside: Outside, arguments: Vec<(V, String)>) -> Block {
+    pub(super) fn close(&mut self, outside: Outside, arguments: Vec<(Value, String)>) -> Block {
         self.numbers.forget(outside.numbers);
         Block { arguments, ops: std::mem::replace(&mut self.ops, outside.ops) }
     }

@@ -4,7 +4,7 @@ use snick_tensor::ElementType;
 
 use super::code::{Part, list, parts};
 use super::lowering::{Lowering, Result};
-use super::types::{Num, TensorType, V, malformed};
+use super::types::{Num, TensorType, Value, malformed};
 use crate::stablehlo::hlo::{Op, ValueId};
 
 /// How a value is passed between blocks. Numbers and conditions stay scalars, so that they can be used
@@ -42,7 +42,7 @@ fn forms(l: &Lowering, ids: &[ValueId]) -> (Vec<Form>, String) {
 }
 
 /// A value in a form.
-fn pass(l: &mut Lowering, id: ValueId, form: &Form) -> Result<V> {
+fn pass(l: &mut Lowering, id: ValueId, form: &Form) -> Result<Value> {
     Ok(match form {
         Form::Number => {
             let number = l.read_numbers(id)?.first().copied().ok_or_else(|| malformed("a number"))?;
@@ -56,12 +56,12 @@ fn pass(l: &mut Lowering, id: ValueId, form: &Form) -> Result<V> {
     })
 }
 
-fn pass_all(l: &mut Lowering, ids: &[ValueId], forms: &[Form]) -> Result<Vec<V>> {
+fn pass_all(l: &mut Lowering, ids: &[ValueId], forms: &[Form]) -> Result<Vec<Value>> {
     ids.iter().zip(forms).map(|(&id, form)| pass(l, id, form)).collect()
 }
 
 /// Binds a value to its form.
-fn bind(l: &mut Lowering, id: ValueId, form: &Form, value: V) {
+fn bind(l: &mut Lowering, id: ValueId, form: &Form, value: Value) {
     match form {
         Form::Number => l.numbers.insert(id, vec![Num::Value(value)]),
         Form::Flag => l.flags.insert(id, value),
@@ -72,7 +72,7 @@ fn bind(l: &mut Lowering, id: ValueId, form: &Form, value: V) {
     }
 }
 
-fn bind_all(l: &mut Lowering, ids: &[ValueId], forms: &[Form]) -> Vec<V> {
+fn bind_all(l: &mut Lowering, ids: &[ValueId], forms: &[Form]) -> Vec<Value> {
     let bound = ids.iter().zip(forms).map(|(&id, form)| {
         let value = l.code.value(l.name(id));
         bind(l, id, form, value);
@@ -133,7 +133,7 @@ pub(super) fn branch(l: &mut Lowering, op: &Op) -> Result {
 
 /// Pushes an operation with results, and binds them after it.
 fn finish(l: &mut Lowering, ids: &[ValueId], forms: &[Form], text: Vec<Part>) {
-    let values: Vec<V> = ids.iter().map(|&id| l.code.value(l.name(id))).collect();
+    let values: Vec<Value> = ids.iter().map(|&id| l.code.value(l.name(id))).collect();
     l.code.push(values.clone(), text);
     for ((&id, form), value) in ids.iter().zip(forms).zip(values) {
         bind(l, id, form, value);

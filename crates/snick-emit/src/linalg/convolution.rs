@@ -5,7 +5,7 @@ use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result, result};
 use super::movement::padded;
 use super::numbers::reach;
-use super::reshape::without_axes;
+use super::reshape::{expanded, without_axes};
 use super::scalar::{combine, select};
 use super::types::{Num, Tensor, TensorType, malformed};
 use crate::stablehlo::hlo::{Convolution, Op, ValueId};
@@ -174,19 +174,5 @@ fn split(l: &mut Lowering, x: &Tensor, axis: usize, groups: i64) -> Result<Tenso
     let mut sides: Vec<Vec<usize>> = (0..axis).map(|axis| vec![axis]).collect();
     sides.push(vec![axis, axis + 1]);
     sides.extend((axis + 2..ty.rank()).map(|axis| vec![axis]));
-    let shape = ty.dims.iter().zip(&sizes);
-    let shape: Vec<Num> =
-        shape.map(|(dim, &size)| dim.map_or_else(|| Num::Value(l.code.index(size)), Num::Const)).collect();
-    let text = parts![
-        "tensor.expand_shape ",
-        x.value,
-        format!(" {sides:?} output_shape ["),
-        &shape,
-        "] : ",
-        &x.ty,
-        " into ",
-        &ty
-    ];
-    let value = l.code.op("", text);
-    Ok(Tensor { value, ty, sizes })
+    Ok(expanded(l, "", x, &sides, &ty, sizes))
 }

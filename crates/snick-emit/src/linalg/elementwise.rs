@@ -6,7 +6,7 @@ use snick_tensor::ElementType;
 use super::generic::Access;
 use super::lowering::{Lowering, Result, result};
 use super::scalar;
-use super::types::{Tensor, V, malformed};
+use super::types::{Tensor, Value, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Region, ValueId};
 
 pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result<Tensor> {
@@ -17,7 +17,7 @@ pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result<Tensor> {
     let mut sizes = None;
     for &operand in &op.operands {
         let uniform = l.uniform.get(&operand).cloned();
-        // The sizes of the result are those of an operand.
+        // Dynamic sizes are read from an operand, so at least one of them must stay a tensor.
         if uniform.is_some() && (sizes.is_some() || ty.dims.iter().all(Option::is_some)) {
             elements.push(uniform);
             continue;
@@ -48,7 +48,13 @@ pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result<Tensor> {
 }
 
 /// One element of the result of an element-wise operation.
-fn element(l: &mut Lowering, kind: &OpKind, x: &[V], types: &[ElementType], to: ElementType) -> Result<V> {
+fn element(
+    l: &mut Lowering,
+    kind: &OpKind,
+    x: &[Value],
+    types: &[ElementType],
+    to: ElementType,
+) -> Result<Value> {
     let from = types.first().copied().unwrap_or(to);
     match (kind, x) {
         (OpKind::Elementwise("clamp") | OpKind::Mixed("clamp"), &[low, x, high]) => {
@@ -66,10 +72,10 @@ fn element(l: &mut Lowering, kind: &OpKind, x: &[V], types: &[ElementType], to: 
 }
 
 /// Computes a region on scalars, such as the comparison of a sort, in the body of a generic operation.
-pub(super) fn inline(l: &mut Lowering, region: &Region, arguments: &[V]) -> Result<V> {
-    let mut values: Vec<(ValueId, V)> =
+pub(super) fn inline(l: &mut Lowering, region: &Region, arguments: &[Value]) -> Result<Value> {
+    let mut values: Vec<(ValueId, Value)> =
         region.arguments.iter().copied().zip(arguments.iter().copied()).collect();
-    let find = |values: &[(ValueId, V)], id: ValueId| {
+    let find = |values: &[(ValueId, Value)], id: ValueId| {
         let value = values.iter().find(|(known, _)| *known == id).map(|&(_, value)| value);
         value.ok_or_else(|| malformed("a region"))
     };

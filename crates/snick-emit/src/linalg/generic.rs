@@ -2,7 +2,7 @@
 
 use super::code::{list, parts};
 use super::lowering::{Lowering, Result};
-use super::types::{Num, Tensor, V};
+use super::types::{Num, Tensor, Value};
 
 /// A tensor and the index of its element that a point uses, as expressions such as `d0 + d2`.
 pub(super) struct Access {
@@ -43,7 +43,7 @@ impl Lowering<'_> {
         space: &Space,
         inputs: &[Access],
         out: &Access,
-        body: impl FnOnce(&mut Self, &[V]) -> Result<V>,
+        body: impl FnOnce(&mut Self, &[Value]) -> Result<Value>,
     ) -> Result<Tensor> {
         let coordinates = list((0..space.rank).map(|axis| format!("d{axis}")));
         let all = || inputs.iter().chain([out]);
@@ -53,14 +53,14 @@ impl Lowering<'_> {
         let parallel = std::iter::repeat_n("\"parallel\"", space.rank - space.reduced);
         let iterators = list(parallel.chain(std::iter::repeat_n("\"reduction\"", space.reduced)));
         let outside = self.open();
-        let arguments: Vec<V> = all().map(|_| self.code.value("")).collect();
+        let arguments: Vec<Value> = all().map(|_| self.code.value("")).collect();
         let types = all().map(|access| access.tensor.ty.scalar().to_string());
         let declared = arguments.iter().copied().zip(types).collect();
         let result = body(self, &arguments)?;
         let element = out.tensor.ty.scalar();
         self.code.push(vec![], parts!["linalg.yield ", result, format!(" : {element}")]);
         let block = self.close(outside, declared);
-        let values: Vec<V> = inputs.iter().map(|access| access.tensor.value).collect();
+        let values: Vec<Value> = inputs.iter().map(|access| access.tensor.value).collect();
         let types = list(inputs.iter().map(|access| &access.tensor.ty));
         let ty = &out.tensor.ty;
         let mut text =
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         inputs: &[Access],
         ty: &super::types::TensorType,
         sizes: &[Num],
-        body: impl FnOnce(&mut Self, &[V]) -> Result<V>,
+        body: impl FnOnce(&mut Self, &[Value]) -> Result<Value>,
     ) -> Result<Tensor> {
         let out = self.empty(ty, sizes);
         self.generic(name, &Space::parallel(ty.rank()), inputs, &Access::same(&out), body)

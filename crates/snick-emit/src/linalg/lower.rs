@@ -9,7 +9,7 @@ use super::{
 };
 use crate::stablehlo::hlo::{Op, OpKind};
 
-/// Lowers an operation and those of its regions.
+/// Lowers an operation, including its regions.
 pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result {
     if shape::lower(l, op)? {
         return Ok(());

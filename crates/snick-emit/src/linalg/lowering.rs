@@ -4,7 +4,7 @@ use snick_ir::OpError;
 use snick_tensor::ElementType;
 
 use super::code::{Code, Part, list, parts};
-use super::types::{AxisSlice, Num, Tensor, TensorType, V, known_sizes, malformed};
+use super::types::{AxisSlice, Num, Tensor, TensorType, Value, known_sizes, malformed};
 use crate::stablehlo::hlo::{Function, Op, Region, ValueId};
 use crate::stablehlo::literal::Literal;
 use crate::stablehlo::scope::ScopedMap;
@@ -25,7 +25,7 @@ pub(super) struct Lowering<'f> {
     /// scalar or a short vector; and as an i1, if it is a boolean scalar.
     pub(super) tensors: ScopedMap<ValueId, Tensor>,
     pub(super) numbers: ScopedMap<ValueId, Vec<Num>>,
-    pub(super) flags: ScopedMap<ValueId, V>,
+    pub(super) flags: ScopedMap<ValueId, Value>,
     /// The element that all elements of a value are equal to, as a literal.
     pub(super) uniform: ScopedMap<ValueId, String>,
     /// For each slice, the value that it is a part of.
@@ -65,7 +65,7 @@ impl<'f> Lowering<'f> {
     }
 
     /// Closes the innermost block.
-    pub(super) fn close(&mut self, outside: Outside, arguments: Vec<(V, String)>) -> super::code::Block {
+    pub(super) fn close(&mut self, outside: Outside, arguments: Vec<(Value, String)>) -> super::code::Block {
         let [tensors, numbers, flags, uniform, slices] = outside.marks;
         self.slices.forget(slices);
         self.tensors.forget(tensors);
@@ -75,7 +75,7 @@ impl<'f> Lowering<'f> {
         self.code.close(outside.code, arguments)
     }
 
-    /// Lowers the operations of a region. After an error, the place of the code is that of the operation.
+    /// Lowers the operations of a region. After an error, `code.place` names the layer that failed.
     pub(super) fn region(&mut self, region: &Region) -> Result {
         let around = self.code.place;
         for op in &region.ops {
@@ -116,7 +116,7 @@ impl<'f> Lowering<'f> {
             self.tensors.insert(id, tensor.clone());
             return Ok(tensor);
         }
-        let elements: Vec<V> = if let Some(numbers) = self.numbers.get(&id).cloned() {
+        let elements: Vec<Value> = if let Some(numbers) = self.numbers.get(&id).cloned() {
             numbers.into_iter().map(|number| self.code.scalar_of(number, ty.scalar())).collect()
         } else {
             return Err(malformed("a value"));
@@ -174,7 +174,7 @@ impl<'f> Lowering<'f> {
     }
 
     /// A boolean scalar as an i1.
-    pub(super) fn flag(&mut self, id: ValueId) -> Result<V> {
+    pub(super) fn flag(&mut self, id: ValueId) -> Result<Value> {
         if let Some(&flag) = self.flags.get(&id) {
             return Ok(flag);
         }
@@ -185,7 +185,7 @@ impl<'f> Lowering<'f> {
     }
 
     /// A scalar value as a scalar of its element type.
-    pub(super) fn scalar(&mut self, id: ValueId) -> Result<V> {
+    pub(super) fn scalar(&mut self, id: ValueId) -> Result<Value> {
         if let Some(literal) = self.uniform.get(&id).cloned() {
             return Ok(self.literal(&literal, self.type_of(id).element));
         }
@@ -194,7 +194,7 @@ impl<'f> Lowering<'f> {
     }
 
     /// A constant scalar.
-    pub(super) fn literal(&mut self, literal: &str, element: ElementType) -> V {
+    pub(super) fn literal(&mut self, literal: &str, element: ElementType) -> Value {
         let text = match element {
             ElementType::Boolean => format!("arith.constant {literal}"),
             _ => format!("arith.constant {literal} : {}", super::types::scalar(element)),
@@ -203,7 +203,7 @@ impl<'f> Lowering<'f> {
     }
 
     /// A constant scalar of any number type.
-    pub(super) fn scalar_constant(&mut self, value: f64, element: ElementType) -> V {
+    pub(super) fn scalar_constant(&mut self, value: f64, element: ElementType) -> Value {
         let literal = match element {
             ElementType::Boolean => (value != 0.0).to_string(),
             _ if element.is_integer() => format!("{}", value as i64),
@@ -217,13 +217,13 @@ impl<'f> Lowering<'f> {
         let sizes = known_sizes(ty, sizes);
         let open = ty.dims.iter().zip(&sizes).filter(|(dim, _)| dim.is_none());
         let open: Vec<Num> = open.map(|(_, &size)| size).collect();
-        let open: Vec<V> = open.into_iter().map(|size| self.code.index(size)).collect();
+        let open: Vec<Value> = open.into_iter().map(|size| self.code.index(size)).collect();
         let value = self.code.op("", parts!["tensor.empty(", &open, ") : ", ty]);
         Tensor { value, ty: ty.clone(), sizes }
     }
 
     /// A tensor with all elements equal to a scalar.
-    pub(super) fn filled(&mut self, element: V, ty: &TensorType, sizes: &[Num]) -> Tensor {
+    pub(super) fn filled(&mut self, element: Value, ty: &TensorType, sizes: &[Num]) -> Tensor {
         let empty = self.empty(ty, sizes);
         let text = parts![
             "linalg.fill ins(",
@@ -276,7 +276,7 @@ impl<'f> Lowering<'f> {
     }
 
     /// Declares the arguments of the function.
-    pub(super) fn arguments(&mut self) -> Vec<(V, String)> {
+    pub(super) fn arguments(&mut self) -> Vec<(Value, String)> {
         let function = self.function;
         let mut arguments = Vec::with_capacity(function.body.arguments.len());
         for &id in &function.body.arguments {
@@ -294,7 +294,7 @@ impl<'f> Lowering<'f> {
         self.code.place = self.function.places.len().saturating_sub(1);
         let results = self.function.body.results.clone();
         let results = results.into_iter().map(|id| self.tensor(id)).collect::<Result<Vec<_>>>()?;
-        let values: Vec<V> = results.iter().map(|result| result.value).collect();
+        let values: Vec<Value> = results.iter().map(|result| result.value).collect();
         let types = list(results.iter().map(|result| &result.ty));
         let text = if values.is_empty() {
             parts!["return"]

@@ -8,7 +8,7 @@ use snick_ir::OpError;
 use super::code::Op;
 use super::lower::lower;
 use super::lowering::Lowering;
-use super::types::V;
+use super::types::Value;
 use crate::stablehlo;
 use crate::stablehlo::hlo::Place;
 
@@ -25,7 +25,7 @@ pub struct Module {
 /// The operations of a module.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    pub(super) arguments: Vec<(V, String)>,
+    pub(super) arguments: Vec<(Value, String)>,
     /// The types of the results.
     pub(super) results: String,
     pub(super) ops: Vec<Op>,

@@ -158,7 +158,7 @@ pub(super) fn concatenate(l: &mut Lowering, op: &Op, axis: usize) -> Result<Tens
         }
         let mut place = vec![Num::Const(0); ty.rank()];
         place[axis] = start;
-        // The other sizes are those of the result, even if the part does not know them.
+        // On the other axes, a part is as long as the result, even if its own type does not say so.
         let own = part.sizes.iter().zip(&all.sizes).enumerate();
         let own: Vec<Num> = own.map(|(i, (&own, &other))| if i == axis { own } else { other }).collect();
         let part = Tensor { sizes: own, ..part.clone() };
@@ -189,7 +189,7 @@ pub(super) fn padded(
     l: &mut Lowering,
     name: &str,
     x: &Tensor,
-    value: super::types::V,
+    value: super::types::Value,
     low: &[Num],
     high: &[Num],
 ) -> Result<Tensor> {

@@ -3,11 +3,11 @@
 use snick_ir::OpError;
 
 use super::code::{Code, parts};
-use super::types::{Num, Tensor, V};
+use super::types::{Num, Tensor, Value};
 
 impl Code {
     /// The value of a number.
-    pub(super) fn index(&mut self, number: Num) -> V {
+    pub(super) fn index(&mut self, number: Num) -> Value {
         match number {
             Num::Value(value) => value,
             Num::Const(known) => {
@@ -98,13 +98,13 @@ impl Code {
     }
 
     /// A comparison such as `slt`, as an i1.
-    pub(super) fn compare(&mut self, predicate: &str, a: Num, b: Num) -> V {
+    pub(super) fn compare(&mut self, predicate: &str, a: Num, b: Num) -> Value {
         let (x, y) = (self.index(a), self.index(b));
         let key = format!("cmpi {predicate}");
         self.once(&key, &[a, b], parts![format!("arith.cmpi {predicate}, "), x, ", ", y, " : index"])
     }
 
-    pub(super) fn choose(&mut self, condition: V, yes: Num, no: Num) -> Num {
+    pub(super) fn choose(&mut self, condition: Value, yes: Num, no: Num) -> Num {
         if yes == no {
             return yes;
         }
@@ -127,7 +127,7 @@ impl Code {
     }
 
     /// The size of an axis of a value.
-    pub(super) fn dim(&mut self, value: V, ty: &super::types::TensorType, axis: usize) -> Num {
+    pub(super) fn dim(&mut self, value: Value, ty: &super::types::TensorType, axis: usize) -> Num {
         match ty.dims.get(axis) {
             Some(&Some(size)) => Num::Const(size),
             _ => {
@@ -139,13 +139,13 @@ impl Code {
     }
 
     /// The sizes of a value.
-    pub(super) fn tensor(&mut self, value: V, ty: super::types::TensorType) -> Tensor {
+    pub(super) fn tensor(&mut self, value: Value, ty: super::types::TensorType) -> Tensor {
         let sizes = (0..ty.rank()).map(|axis| self.dim(value, &ty, axis)).collect();
         Tensor { value, ty, sizes }
     }
 
     /// The scalar `number` of an integer type.
-    pub(super) fn scalar_of(&mut self, number: Num, scalar: &str) -> V {
+    pub(super) fn scalar_of(&mut self, number: Num, scalar: &str) -> Value {
         match number {
             Num::Const(known) => {
                 let key = format!("constant {scalar}");
@@ -159,14 +159,14 @@ impl Code {
     }
 
     /// A number from a scalar of a signed integer type.
-    pub(super) fn index_of(&mut self, value: V, scalar: &str) -> Num {
+    pub(super) fn index_of(&mut self, value: Value, scalar: &str) -> Num {
         let text = parts!["arith.index_cast ", value, format!(" : {scalar} to index")];
         Num::Value(self.once(&format!("from {scalar}"), &[Num::Value(value)], text))
     }
 
     /// An element of a tensor, as a scalar.
-    pub(super) fn element(&mut self, x: &Tensor, at: &[Num]) -> V {
-        let at: Vec<V> = at.iter().map(|&at| self.index(at)).collect();
+    pub(super) fn element(&mut self, x: &Tensor, at: &[Num]) -> Value {
+        let at: Vec<Value> = at.iter().map(|&at| self.index(at)).collect();
         let operands: Vec<Num> = std::iter::once(x.value).chain(at.iter().copied()).map(Num::Value).collect();
         self.once("extract", &operands, parts!["tensor.extract ", x.value, "[", &at, "] : ", &x.ty])
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Formatter, Write as _};
 
 use super::code::{Block, Op, Part};
 use super::module::{Module, Program};
-use super::types::V;
+use super::types::Value;
 use crate::stablehlo::literal::write_hex;
 use crate::stablehlo::print::Quoted;
 use crate::unique_names::UniqueNames;
@@ -56,7 +56,7 @@ fn resources(f: &mut Formatter<'_>, program: &Program) -> fmt::Result {
 fn names(program: &Program) -> Vec<String> {
     let mut names = vec![String::new(); program.names.len()];
     let (mut unique, mut next) = (UniqueNames::default(), 0_usize);
-    let mut name = |V(value): V| {
+    let mut name = |Value(value): Value| {
         if !names[value].is_empty() {
             return;
         }
@@ -74,7 +74,7 @@ fn names(program: &Program) -> Vec<String> {
 }
 
 /// Visits all values in the order of the text.
-fn visit(ops: &[Op], name: &mut impl FnMut(V)) {
+fn visit(ops: &[Op], name: &mut impl FnMut(Value)) {
     for op in ops {
         op.results.iter().for_each(|&value| name(value));
         for part in &op.parts {
@@ -97,7 +97,7 @@ struct Printer<'p> {
 }
 
 impl Printer<'_> {
-    fn name(&self, value: V) -> &str {
+    fn name(&self, value: Value) -> &str {
         self.names.get(value.0).map_or("", String::as_str)
     }
 

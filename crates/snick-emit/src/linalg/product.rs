@@ -46,7 +46,7 @@ pub(super) fn lower(
         let value = l.code.op(l.name(id), text);
         return Ok(Tensor { value, ..start });
     }
-    // The coordinates are those of the result, then the contracted axes.
+    // The axes of the result come first, then the contracted axes.
     let coordinate = |side: usize, axis: usize| {
         let place = |list: &[usize]| list.iter().position(|&own| own == axis);
         let own = if side == 0 { &own_a } else { &own_b };

@@ -114,17 +114,29 @@ fn reshape(
     let all = |side: &Vec<usize>| side.iter().try_fold(1, |all, &axis| Some(all * ty.dims[axis]?));
     let narrow = ty.with_dims(sides.iter().map(all).collect());
     let merged = l.cast(&merged, &narrow);
+    expanded(l, name, &merged, &sides, ty, sizes)
+}
+
+/// Splits each axis into the axes of its side.
+pub(super) fn expanded(
+    l: &mut Lowering,
+    name: &str,
+    x: &Tensor,
+    sides: &[Vec<usize>],
+    ty: &TensorType,
+    sizes: Vec<Num>,
+) -> Tensor {
     // A dynamic dim needs a value, even if its size is known.
     let dims = ty.dims.iter().zip(&sizes);
     let shape: Vec<Num> =
         dims.map(|(dim, &size)| dim.map_or_else(|| Num::Value(l.code.index(size)), Num::Const)).collect();
     let text = parts![
         "tensor.expand_shape ",
-        merged.value,
+        x.value,
         format!(" {sides:?} output_shape ["),
         &shape,
         "] : ",
-        &narrow,
+        &x.ty,
         " into ",
         ty
     ];

@@ -5,19 +5,25 @@ use snick_tensor::ElementType;
 
 use super::code::parts;
 use super::lowering::{Lowering, Result};
-use super::types::{V, is_unsigned, malformed, scalar};
+use super::types::{Value, is_unsigned, malformed, scalar};
 
 /// `op a, b : type`
-fn binary(l: &mut Lowering, op: &str, [a, b]: [V; 2], element: ElementType) -> V {
+fn binary(l: &mut Lowering, op: &str, [a, b]: [Value; 2], element: ElementType) -> Value {
     l.code.op("", parts![format!("{op} "), a, ", ", b, format!(" : {}", scalar(element))])
 }
 
 /// `op x : type`
-fn one(l: &mut Lowering, op: &str, x: V, element: ElementType) -> V {
+fn one(l: &mut Lowering, op: &str, x: Value, element: ElementType) -> Value {
     l.code.op("", parts![format!("{op} "), x, format!(" : {}", scalar(element))])
 }
 
-pub(super) fn select(l: &mut Lowering, condition: V, yes: V, no: V, element: ElementType) -> V {
+pub(super) fn select(
+    l: &mut Lowering,
+    condition: Value,
+    yes: Value,
+    no: Value,
+    element: ElementType,
+) -> Value {
     let ty = format!(" : {}", scalar(element));
     l.code.op("", parts!["arith.select ", condition, ", ", yes, ", ", no, ty])
 }
@@ -52,7 +58,7 @@ pub(super) fn operation(name: &str, element: ElementType) -> Option<&'static str
 }
 
 /// A function of two elements.
-pub(super) fn combine(l: &mut Lowering, name: &str, x: [V; 2], element: ElementType) -> Result<V> {
+pub(super) fn combine(l: &mut Lowering, name: &str, x: [Value; 2], element: ElementType) -> Result<Value> {
     if let Some(op) = operation(name, element) {
         return Ok(binary(l, op, x, element));
     }
@@ -68,7 +74,12 @@ pub(super) fn combine(l: &mut Lowering, name: &str, x: [V; 2], element: ElementT
 }
 
 /// Divides by 1 instead of 0, because a division by 0 would end the process.
-fn quotient(l: &mut Lowering, [unsigned, signed]: [&str; 2], [a, b]: [V; 2], element: ElementType) -> V {
+fn quotient(
+    l: &mut Lowering,
+    [unsigned, signed]: [&str; 2],
+    [a, b]: [Value; 2],
+    element: ElementType,
+) -> Value {
     let (zero, one) = (l.scalar_constant(0.0, element), l.scalar_constant(1.0, element));
     let is_zero = comparison(l, "arith.cmpi eq", [b, zero], element);
     let b = select(l, is_zero, one, b, element);
@@ -77,7 +88,7 @@ fn quotient(l: &mut Lowering, [unsigned, signed]: [&str; 2], [a, b]: [V; 2], ele
 
 /// Shifts by less than the width of the type. All other shifts give 0, or -1 for negative numbers that are
 /// shifted right.
-fn shift(l: &mut Lowering, op: &str, [x, by]: [V; 2], element: ElementType) -> V {
+fn shift(l: &mut Lowering, op: &str, [x, by]: [Value; 2], element: ElementType) -> Value {
     let bits = element.bit_width().unwrap_or(1);
     let last = l.scalar_constant(f64::from(bits - 1), element);
     let near = binary(l, "arith.minui", [by, last], element);
@@ -92,7 +103,7 @@ fn shift(l: &mut Lowering, op: &str, [x, by]: [V; 2], element: ElementType) -> V
 
 /// Squares and multiplies, bit by bit of the exponent. Negative exponents only have a result other than 0 for
 /// 1 and -1.
-fn integer_power(l: &mut Lowering, [base, exponent]: [V; 2], element: ElementType) -> V {
+fn integer_power(l: &mut Lowering, [base, exponent]: [Value; 2], element: ElementType) -> Value {
     let (zero, one) = (l.scalar_constant(0.0, element), l.scalar_constant(1.0, element));
     let (mut power, mut square, mut rest) = (one, base, exponent);
     let bits = element.bit_width().unwrap_or(1).min(6);
@@ -122,11 +133,16 @@ fn integer_power(l: &mut Lowering, [base, exponent]: [V; 2], element: ElementTyp
 }
 
 /// `op a, b : type`, where `op` ends with the predicate.
-fn comparison(l: &mut Lowering, op: &str, [a, b]: [V; 2], element: ElementType) -> V {
+fn comparison(l: &mut Lowering, op: &str, [a, b]: [Value; 2], element: ElementType) -> Value {
     l.code.op("", parts![format!("{op}, "), a, ", ", b, format!(" : {}", scalar(element))])
 }
 
-pub(super) fn compare(l: &mut Lowering, direction: &str, x: [V; 2], element: ElementType) -> Result<V> {
+pub(super) fn compare(
+    l: &mut Lowering,
+    direction: &str,
+    x: [Value; 2],
+    element: ElementType,
+) -> Result<Value> {
     let no_sign = is_unsigned(element) || element == ElementType::Boolean;
     let op = match (direction, element.is_float(), no_sign) {
         ("EQ", true, _) => "arith.cmpf oeq",
@@ -151,7 +167,7 @@ pub(super) fn compare(l: &mut Lowering, direction: &str, x: [V; 2], element: Ele
 }
 
 /// A function of one element.
-pub(super) fn unary(l: &mut Lowering, name: &str, x: V, element: ElementType) -> Result<V> {
+pub(super) fn unary(l: &mut Lowering, name: &str, x: Value, element: ElementType) -> Result<Value> {
     let op = match (name, element.is_float()) {
         ("abs", true) => "math.absf",
         ("abs", false) => "math.absi",
@@ -188,7 +204,7 @@ pub(super) fn unary(l: &mut Lowering, name: &str, x: V, element: ElementType) ->
 }
 
 /// -1, 0 or 1. Zeros and NaN are returned unchanged.
-fn sign(l: &mut Lowering, x: V, element: ElementType) -> Result<V> {
+fn sign(l: &mut Lowering, x: Value, element: ElementType) -> Result<Value> {
     let zero = l.scalar_constant(0.0, element);
     let (one, minus_one) = (l.scalar_constant(1.0, element), l.scalar_constant(-1.0, element));
     let above = compare(l, "GT", [x, zero], element)?;
@@ -198,7 +214,7 @@ fn sign(l: &mut Lowering, x: V, element: ElementType) -> Result<V> {
 }
 
 /// `1 / (1 + exp(-x))`
-fn logistic(l: &mut Lowering, x: V, element: ElementType) -> V {
+fn logistic(l: &mut Lowering, x: Value, element: ElementType) -> Value {
     let unit = l.scalar_constant(1.0, element);
     let negative = one(l, "arith.negf", x, element);
     let power = one(l, "math.exp", negative, element);
@@ -206,14 +222,14 @@ fn logistic(l: &mut Lowering, x: V, element: ElementType) -> V {
     binary(l, "arith.divf", [unit, sum], element)
 }
 
-pub(super) fn is_finite(l: &mut Lowering, x: V, element: ElementType) -> Result<V> {
+pub(super) fn is_finite(l: &mut Lowering, x: Value, element: ElementType) -> Result<Value> {
     let size = one(l, "math.absf", x, element);
     let infinity = l.scalar_constant(f64::INFINITY, element);
     compare(l, "LT", [size, infinity], element)
 }
 
 /// Converts an element. Integers that do not fit wrap around, and floats are rounded towards zero.
-pub(super) fn convert(l: &mut Lowering, x: V, from: ElementType, to: ElementType) -> Result<V> {
+pub(super) fn convert(l: &mut Lowering, x: Value, from: ElementType, to: ElementType) -> Result<Value> {
     let (narrow, wide) = (from.bit_width().unwrap_or(0), to.bit_width().unwrap_or(0));
     let no_sign = is_unsigned(from) || from == ElementType::Boolean;
     let op = match (from.is_float(), to.is_float()) {

@@ -9,7 +9,7 @@ use super::movement::padded;
 use super::reshape::without_axes;
 use super::scalar::{combine, select};
 use super::slices::slice;
-use super::types::{AxisSlice, Num, Tensor, V, malformed};
+use super::types::{AxisSlice, Num, Tensor, Value, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Scatter};
 
 /// A scatter: its operands, and where they belong.
@@ -56,8 +56,8 @@ fn column(l: &mut Lowering, indices: &Tensor, entry: usize) -> Tensor {
 }
 
 /// Whether the index vectors at the current point equal the coordinates `targets`.
-fn hit(l: &mut Lowering, entries: &[V], scalar: &str, targets: &[usize]) -> V {
-    let mut hit: Option<V> = None;
+fn hit(l: &mut Lowering, entries: &[Value], scalar: &str, targets: &[usize]) -> Value {
+    let mut hit: Option<Value> = None;
     for (&entry, &axis) in entries.iter().zip(targets) {
         let (target, own) = (l.code.index_of(entry, scalar), l.coordinate(axis));
         let equal = l.code.compare("eq", target, own);

@@ -6,7 +6,7 @@ use super::code::parts;
 use super::elementwise::inline;
 use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result};
-use super::types::{Num, Tensor, V, malformed};
+use super::types::{Num, Tensor, Value, malformed};
 use crate::stablehlo::hlo::{Op, Region};
 
 /// Sorts the operands together; stable.
@@ -53,7 +53,7 @@ fn places(l: &mut Lowering, x: &[Tensor], axis: usize, region: &Region) -> Resul
     let space = Space { rank: first.rank() + 1, reduced: 1 };
     l.generic("", &space, &inputs, &Access::same(&out), |l, values| {
         let (&count, elements) = values.split_last().ok_or_else(|| malformed("a sort"))?;
-        let swapped: Vec<V> = elements.chunks(2).flat_map(|pair| pair.iter().rev().copied()).collect();
+        let swapped: Vec<Value> = elements.chunks(2).flat_map(|pair| pair.iter().rev().copied()).collect();
         let (behind, before) = (inline(l, region, elements)?, inline(l, region, &swapped)?);
         // Of two equal elements, the one with the smaller index comes first.
         let (own, other) = (l.coordinate(axis), l.coordinate(first.rank()));

@@ -9,13 +9,13 @@ use crate::stablehlo::types::Type;
 
 /// An SSA value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct V(pub(super) usize);
+pub(super) struct Value(pub(super) usize);
 
 /// A number of type `index`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Num {
     Const(i64),
-    Value(V),
+    Value(Value),
 }
 
 impl Num {
@@ -77,14 +77,14 @@ impl fmt::Display for TensorType {
 /// A tensor with its sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Tensor {
-    pub(super) value: V,
+    pub(super) value: Value,
     pub(super) ty: TensorType,
     /// The size of each axis.
     pub(super) sizes: Vec<Num>,
 }
 
 impl Tensor {
-    pub(super) fn new(value: V, ty: TensorType, sizes: &[Num]) -> Self {
+    pub(super) fn new(value: Value, ty: TensorType, sizes: &[Num]) -> Self {
         Self { value, sizes: known_sizes(&ty, sizes), ty }
     }
 
@@ -93,7 +93,7 @@ impl Tensor {
     }
 }
 
-/// The sizes of a type; those of dynamic dims are taken from `sizes`.
+/// The sizes of a type. `sizes` supplies the dynamic ones.
 pub(super) fn known_sizes(ty: &TensorType, sizes: &[Num]) -> Vec<Num> {
     let dims = ty.dims.iter().zip(sizes);
     dims.map(|(dim, &size)| dim.map_or(size, Num::Const)).collect()

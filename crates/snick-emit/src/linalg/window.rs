@@ -7,7 +7,7 @@ use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result, result};
 use super::movement::padded;
 use super::numbers::reach;
-use super::types::{Num, Tensor, TensorType, V, malformed};
+use super::types::{Num, Tensor, TensorType, Value, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Region, Window};
 
 pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor> {
@@ -43,14 +43,14 @@ pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor
     let places = (0..axes.len()).map(|place| format!("d{}", x.rank() + place)).collect();
     let inputs = [Access { tensor: x.clone(), at }, Access { tensor: shape, at: places }];
     let space = Space { rank: x.rank() + axes.len(), reduced: axes.len() };
-    l.generic(l.name(id), &space, &inputs, &Access::same(&out), |l, values: &[V]| {
+    l.generic(l.name(id), &space, &inputs, &Access::same(&out), |l, values: &[Value]| {
         let &[x, _, all] = values else { return Err(malformed("a window")) };
         inline(l, region, &[all, x])
     })
 }
 
 /// The sum of ones in each window, as the divisor of a mean: the number of elements, without padding. Not by
-/// pooling, because IREE 3.13 miscompiles the pooling of a constant next to that of data.
+/// pooling, because IREE 3.13 miscompiles a pooled constant next to pooled data.
 fn counts(l: &mut Lowering, op: &Op, window: &Window) -> Result<Option<Tensor>> {
     let id = result(op)?;
     let ty = l.type_of(id);
@@ -111,7 +111,7 @@ fn taps(l: &mut Lowering, window: &Window, axis: usize, size: Num) -> Num {
     l.code.maximum(count, Num::Const(0))
 }
 
-/// A tensor without defined elements whose shape is that of the window.
+/// A tensor of the shape of the window, without defined elements.
 fn frame(l: &mut Lowering, ty: &TensorType, sizes: impl Iterator<Item = usize>) -> Tensor {
     let dims = ty.with_dims(sizes.map(|size| Some(size as i64)).collect());
     let sizes = vec![Num::Const(0); dims.rank()];

@@ -138,7 +138,7 @@ impl Model {
         folder: impl AsRef<std::path::Path>,
         options: &crate::StableHloOptions,
     ) -> Result<Vec<crate::WrittenFile>, Error> {
-        crate::stablehlo_folder::save(&self.graph, folder.as_ref(), options)
+        crate::mlir_folder::save(&self.graph, folder.as_ref(), options)
     }
 
     /// Writes a linalg folder, with the same files as [`Model::save_stablehlo`]. Compilers such as IREE take
@@ -175,7 +175,7 @@ impl Model {
         folder: impl AsRef<std::path::Path>,
         options: &crate::LinalgOptions,
     ) -> Result<Vec<crate::WrittenFile>, Error> {
-        crate::stablehlo_folder::save_linalg(&self.graph, folder.as_ref(), options)
+        crate::mlir_folder::save_linalg(&self.graph, folder.as_ref(), options)
     }
 
     /// Draws the model with its symbolic shapes as SVG, with layers from top to bottom. For the extension
