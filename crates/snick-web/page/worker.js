@@ -7,7 +7,7 @@ const loaded = init({ module_or_path: new URL("./snick_bg.wasm", import.meta.url
   throw { message: `the page cannot start: ${message}`, help: "Load the page again, in a current browser.", isFatal: true };
 });
 
-/** Files are read in parts of this many bytes, so that only snick holds a whole file in memory. */
+/** Files are read in parts of at most this many bytes, so that only snick holds a whole file in memory. */
 const PART = 8 * 2 ** 20;
 
 /** What the page shows, once a model is open. */
@@ -84,19 +84,44 @@ async function read(given) {
   const files = new Files(given.reduce((total, { file }) => total + file.size, 0));
   for (const { name, file } of given) {
     files.start(name, file.size);
-    for (let at = 0; at < file.size; at += PART) {
-      progress(`Reading ${name}`, at / file.size);
-      let part;
-      try {
-        part = await file.slice(at, at + PART).arrayBuffer();
-      } catch (error) {
-        throw { message: `cannot read ${name}: ${error.message}`, help: "Choose the file again; it may have changed or gone." };
+    let reported = -PART;
+    for await (const { part, at } of partsOf(name, file)) {
+      if (at - reported >= PART) {
+        progress(`Reading ${name}`, at / file.size);
+        reported = at;
       }
-      files.append(new Uint8Array(part));
+      files.append(part);
     }
   }
   if (given.length > 0) progress("Inferring shapes");
   return files;
+}
+
+/**
+ * The bytes of a file, in parts that are valid until the next one is asked for. All parts use one buffer where the browser
+ * can do that: Chromium keeps the memory of all buffers that it made for a file, even if they are unreachable.
+ */
+async function* partsOf(name, file) {
+  const reader = readerInto(file) ?? file.stream().getReader();
+  let buffer = new ArrayBuffer(PART);
+  for (let at = 0; ; ) {
+    const { done, value: part } = await reader.read(new Uint8Array(buffer)).catch(({ message }) => {
+      throw { message: `cannot read ${name}: ${message}`, help: "Choose the file again; it may have changed or gone." };
+    });
+    if (done) return;
+    yield { part, at };
+    at += part.byteLength;
+    buffer = part.buffer;
+  }
+}
+
+/** A reader that fills a given buffer, in browsers that have it for files. */
+function readerInto(file) {
+  try {
+    return file.stream().getReader({ mode: "byob" });
+  } catch {
+    return null;
+  }
 }
 
 function problemOf(error) {
