@@ -6,6 +6,7 @@ use super::code::{Part, list, parts};
 use super::lowering::{Lowering, Result};
 use super::types::{Num, TensorType, Value, malformed};
 use crate::stablehlo::hlo::{Op, ValueId};
+use crate::stablehlo::print::Quoted;
 
 /// How a value is passed between blocks. Numbers and conditions stay scalars, so that they can be used
 /// without reading a tensor.
@@ -138,4 +139,11 @@ fn finish(l: &mut Lowering, ids: &[ValueId], forms: &[Form], text: Vec<Part>) {
     for ((&id, form), value) in ids.iter().zip(forms).zip(values) {
         bind(l, id, form, value);
     }
+}
+
+/// Stops the program with a message unless the operand is true.
+pub(super) fn assert(l: &mut Lowering, op: &Op, message: &str) -> Result {
+    let flag = l.flag(*op.operands.first().ok_or_else(|| malformed("an assertion"))?)?;
+    l.code.push(vec![], parts!["cf.assert ", flag, format!(", {}", Quoted(message))]);
+    Ok(())
 }

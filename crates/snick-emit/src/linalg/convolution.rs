@@ -4,7 +4,7 @@ use super::code::parts;
 use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result, result};
 use super::movement::padded;
-use super::numbers::reach;
+use super::numbers::{reach, trimmed};
 use super::reshape::{expanded, without_axes};
 use super::scalar::{combine, select};
 use super::types::{Num, Tensor, TensorType, malformed};
@@ -15,13 +15,15 @@ pub(super) fn lower(l: &mut Lowering, op: &Op, convolution: &Convolution) -> Res
     if x.rank() != convolution.strides.len() + 2 || filters.rank() != x.rank() {
         return Err(malformed("a convolution"));
     }
-    let x = prepared(l, &x, convolution)?;
+    let mut reaches = Vec::with_capacity(convolution.strides.len());
+    for (i, &dilation) in convolution.rhs_dilation.iter().enumerate() {
+        let kernel = filters.sizes[i + 2].as_const().and_then(|size| usize::try_from(size).ok());
+        reaches.push(reach(kernel.ok_or_else(|| malformed("a convolution"))?, dilation)?);
+    }
+    let x = prepared(l, &x, convolution, &reaches)?;
     let mut sizes = vec![x.sizes[0], filters.sizes[0]];
     for (i, &stride) in convolution.strides.iter().enumerate() {
-        let kernel = filters.sizes[i + 2].as_const().and_then(|size| usize::try_from(size).ok());
-        let kernel = kernel.ok_or_else(|| malformed("a convolution"))?;
-        let reach = reach(kernel, convolution.rhs_dilation[i])?;
-        sizes.push(l.code.windows(x.sizes[i + 2], reach, stride as i64));
+        sizes.push(l.code.windows(x.sizes[i + 2], reaches[i], stride as i64));
     }
     let ty = l.type_of(id);
     match (convolution.groups, filters.ty.dims[0], filters.ty.dims[1], x.rank()) {
@@ -40,17 +42,19 @@ pub(super) fn lower(l: &mut Lowering, op: &Op, convolution: &Convolution) -> Res
 }
 
 /// The data with zeros between its elements and around them.
-fn prepared(l: &mut Lowering, x: &Tensor, convolution: &Convolution) -> Result<Tensor> {
+fn prepared(l: &mut Lowering, x: &Tensor, convolution: &Convolution, reaches: &[i64]) -> Result<Tensor> {
     let zero = l.scalar_constant(0.0, x.ty.element);
     let mut x = x.clone();
     if convolution.lhs_dilation.iter().any(|&dilation| dilation > 1) {
         x = dilated(l, &x, &convolution.lhs_dilation)?;
     }
-    let side = |i: usize| {
-        let own = convolution.padding.iter().map(|pad| Num::Const(pad[i]));
-        [Num::Const(0); 2].into_iter().chain(own).collect::<Vec<_>>()
-    };
-    padded(l, "", &x, zero, &side(0), &side(1))
+    let (mut low, mut high) = (vec![Num::Const(0); 2], vec![Num::Const(0); 2]);
+    for (i, &pads) in convolution.padding.iter().enumerate() {
+        let own = trimmed(x.sizes[i + 2], pads, reaches[i], convolution.strides[i] as i64);
+        low.push(Num::Const(own[0]));
+        high.push(Num::Const(own[1]));
+    }
+    padded(l, "", &x, zero, &low, &high)
 }
 
 /// Inserts zeros between the elements. Selects by position, because IREE 3.13 miscompiles

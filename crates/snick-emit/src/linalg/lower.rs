@@ -19,6 +19,7 @@ pub(super) fn lower(l: &mut Lowering, op: &Op) -> Result {
         OpKind::If => return control::branch(l, op),
         OpKind::Sort(axis) => return sort::lower(l, op, *axis),
         OpKind::Constant(literal) => return l.constant(op, literal),
+        OpKind::Assert(message) => return control::assert(l, op, message),
         _ => {}
     }
     let y = match &op.kind {

@@ -1,5 +1,7 @@
 //! The state of lowering: the values so far, and helpers that write operations.
 
+use std::collections::HashSet;
+
 use snick_ir::OpError;
 use snick_tensor::ElementType;
 
@@ -30,6 +32,8 @@ pub(super) struct Lowering<'f> {
     pub(super) uniform: ScopedMap<ValueId, String>,
     /// For each slice, the value that it is a part of.
     pub(super) slices: ScopedMap<ValueId, (Tensor, Vec<AxisSlice>)>,
+    /// Numbers that are elements of tensors, so that they may be negative where a size is expected.
+    elements: HashSet<Value>,
 }
 
 /// The state outside of an open block.
@@ -49,6 +53,7 @@ impl<'f> Lowering<'f> {
             flags: ScopedMap::default(),
             uniform: ScopedMap::default(),
             slices: ScopedMap::default(),
+            elements: HashSet::new(),
         }
     }
 
@@ -157,7 +162,11 @@ impl<'f> Lowering<'f> {
         let mut numbers = Vec::with_capacity(places.len());
         for place in places {
             let element = self.code.element(&tensor, &place);
-            numbers.push(self.code.index_of(element, scalar));
+            let number = self.code.index_of(element, scalar);
+            if let Num::Value(value) = number {
+                self.elements.insert(value);
+            }
+            numbers.push(number);
         }
         self.numbers.insert(id, numbers.clone());
         Ok(numbers)
@@ -212,9 +221,14 @@ impl<'f> Lowering<'f> {
         self.literal(&literal, element)
     }
 
-    /// A tensor without defined elements, as the destination of an operation.
+    /// A tensor without defined elements, as the destination of an operation. A negative size becomes 0.
     pub(super) fn empty(&mut self, ty: &TensorType, sizes: &[Num]) -> Tensor {
-        let sizes = known_sizes(ty, sizes);
+        let mut sizes = known_sizes(ty, sizes);
+        for size in &mut sizes {
+            if matches!(size, Num::Value(value) if self.elements.contains(value)) {
+                *size = self.code.maximum(*size, Num::Const(0));
+            }
+        }
         let open = ty.dims.iter().zip(&sizes).filter(|(dim, _)| dim.is_none());
         let open: Vec<Num> = open.map(|(_, &size)| size).collect();
         let open: Vec<Value> = open.into_iter().map(|size| self.code.index(size)).collect();

@@ -39,7 +39,8 @@ pub use self::module::Module;
 use crate::stablehlo::hlo::Place;
 use crate::stablehlo::{self, FormatTraits, Precision, Weights};
 
-const FORMAT: FormatTraits = FormatTraits { name: "linalg", schema: "snick.linalg/1", sizes_from_data: true };
+const FORMAT: FormatTraits =
+    FormatTraits { name: "linalg", schema: "snick.linalg/1", sizes_from_data: true, assertions: true };
 
 /// Writes an inferred graph as an MLIR module of one function, `main`, with all constants in the text.
 ///

@@ -1,5 +1,6 @@
 //! Modules as MLIR text.
 
+use std::collections::HashMap;
 use std::fmt::{self, Formatter, Write as _};
 
 use super::code::{Block, Op, Part};
@@ -19,7 +20,8 @@ impl fmt::Display for Module {
             writeln!(f, "#map{number} = affine_map<{map}>")?;
         }
         writeln!(f, "module @{} {{", Quoted(&self.main.name))?;
-        let printer = Printer { program, names: names(program) };
+        let (locations, places) = locations(program);
+        let printer = Printer { program, names: names(program), places };
         f.write_str("  func.func public @main(")?;
         for (i, (value, ty)) in program.arguments.iter().enumerate() {
             write!(f, "{}%{}: {ty}", if i > 0 { ", " } else { "" }, printer.name(*value))?;
@@ -27,15 +29,29 @@ impl fmt::Display for Module {
         writeln!(f, ") -> ({}) {{", program.results)?;
         printer.ops(f, &program.ops, 4, true)?;
         f.write_str("  }\n}\n")?;
-        for (number, place) in program.places.iter().enumerate() {
-            let (layer, file, loc) = (Quoted(&place.layer), Quoted(&program.file), place.loc);
-            match loc.line {
-                0 => writeln!(f, "#loc{number} = loc({layer})")?,
-                line => writeln!(f, "#loc{number} = loc({layer}({file}:{line}:{}))", loc.column)?,
-            }
+        for (number, location) in locations.iter().enumerate() {
+            writeln!(f, "#loc{number} = loc({location})")?;
         }
         resources(f, program)
     }
+}
+
+/// The locations in the model's file, and for each place of the program the number of its location.
+fn locations(program: &Program) -> (Vec<String>, Vec<usize>) {
+    let (mut locations, mut numbers) = (Vec::new(), HashMap::new());
+    let places = program.places.iter().map(|place| {
+        let (layer, file, loc) = (Quoted(&place.layer), Quoted(&program.file), place.loc);
+        let location = match loc.line {
+            0 => layer.to_string(),
+            line => format!("{layer}({file}:{line}:{})", loc.column),
+        };
+        *numbers.entry(location.clone()).or_insert_with(|| {
+            locations.push(location);
+            locations.len() - 1
+        })
+    });
+    let places = places.collect();
+    (locations, places)
 }
 
 /// The large constants, behind the module.
@@ -94,6 +110,8 @@ fn visit(ops: &[Op], name: &mut impl FnMut(Value)) {
 struct Printer<'p> {
     program: &'p Program,
     names: Vec<String>,
+    /// The number of the location of each place.
+    places: Vec<usize>,
 }
 
 impl Printer<'_> {
@@ -124,7 +142,10 @@ impl Printer<'_> {
                 Part::Block(block) => self.block(f, block, indent, is_located && is_control)?,
             }
         }
-        if is_located { writeln!(f, " loc(#loc{})", op.place) } else { f.write_char('\n') }
+        match self.places.get(op.place).filter(|_| is_located) {
+            Some(number) => writeln!(f, " loc(#loc{number})"),
+            None => f.write_char('\n'),
+        }
     }
 
     fn block(&self, f: &mut Formatter<'_>, block: &Block, indent: usize, is_located: bool) -> fmt::Result {

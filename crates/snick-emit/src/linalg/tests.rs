@@ -261,3 +261,77 @@ fn what_it_cannot_say_is_named() {
     let expected = "layer `x` (Parameter): cannot write a rank known only at run time to linalg";
     assert!(text.as_ref().is_err_and(|error| error.contains(expected)), "{text:?}");
 }
+
+#[test]
+fn a_single_window_reads_all_of_its_data() {
+    let of_padding = |end: usize| {
+        format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"1,2,4\"}}
+             %w = Parameter-1 {{element_type: f32, shape: \"3,2,3\"}}
+             %y = Convolution-1(%x, %w) {{strides: \"2\", dilations: \"1\", pads_begin: \"0\", pads_end: \"{end}\"}}
+             %r = Result-1(%y)"
+        )
+    };
+    check(&of_padding(0), &["tensor.extract_slice %x[0, 0, 0] [1, 2, 3] ", "linalg.conv_1d_ncw_fcw"]);
+    check(&of_padding(1), &["tensor.pad %x low[0, 0, 0] high[0, 0, 1]", "linalg.conv_1d_ncw_fcw"]);
+}
+
+#[test]
+fn a_single_pooling_window_reads_all_of_its_data() {
+    check(
+        "%x = Parameter-1 {element_type: f32, shape: \"1,2,4,4\"}
+         %y = MaxPool-1(%x) {strides: \"3,2\", kernel: \"2,2\", pads_begin: \"0,0\", pads_end: \"0,0\"}
+         %r = Result-1(%y)",
+        &["tensor.extract_slice %x[0, 0, 0, 0] [1, 2, 2, 4] ", "linalg.pooling_nchw_max"],
+    );
+}
+
+#[test]
+fn a_negative_size_from_data_becomes_0() {
+    check(
+        "%x = Parameter-1 {element_type: f32, shape: \"1\"}
+         %n = Parameter-1 {element_type: i64, shape: \"1\"}
+         %y = Broadcast-3(%x, %n) {mode: numpy}
+         %r = Result-1(%y)",
+        &["arith.index_cast ", " = arith.maxsi ", "tensor.empty(%"],
+    );
+}
+
+#[test]
+fn sizes_that_belong_together_are_asserted() {
+    check(
+        "%x = Parameter-1 {element_type: f32, shape: \"N=2..8,H\"}
+         %y = Parameter-1 {element_type: f32, shape: \"N,2*H\"}
+         %w = Parameter-1 {element_type: f32, shape: \"?,M\"}
+         %z = Concat-1(%x, %y) {axis: 1}
+         %a = Add-1(%z, %w) {auto_broadcast: numpy}
+         %s = Const-1 i64[2] <-1, 6>
+         %b = Reshape-1(%w, %s) {special_zero: false}
+         %r = Result-1(%a)
+         %q = Result-1(%b)",
+        &[
+            "input `x` needs axis 0 to be at least 2\" loc(#loc0)",
+            "\"input `x` needs axis 0 to be at most 8\"",
+            "\"input `y` needs axis 0 to be N\"",
+            "\"input `y` needs axis 1 to be 2*H\"",
+            "\"layer `a` (Add) needs N = s3, N = 1 or s3 = 1, where s3 is axis 0 of `w`\"",
+            "\"layer `a` (Add) needs 3*H = M, 3*H = 1 or M = 1\"",
+            "arith.remsi ",
+            "\"layer `b` (Reshape) needs M*s3 to be a multiple of 6, where s3 is axis 0 of `w`\"",
+            "#loc0 = loc(\"x\"(\"\":3:1))",
+        ],
+    );
+}
+
+#[test]
+fn proved_conditions_are_not_asserted() {
+    let text = written(
+        "%x = Parameter-1 {element_type: f32, shape: \"N,3\"}
+         %y = Abs-1(%x)
+         %z = Concat-1(%x, %y) {axis: 1}
+         %s = Const-1 i64[1] <-1>
+         %b = Reshape-1(%z, %s) {special_zero: false}
+         %r = Result-1(%b)",
+    );
+    assert!(!text.unwrap().contains("cf.assert"));
+}

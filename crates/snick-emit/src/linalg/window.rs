@@ -6,7 +6,7 @@ use super::elementwise::inline;
 use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result, result};
 use super::movement::padded;
-use super::numbers::reach;
+use super::numbers::{reach, trimmed};
 use super::types::{Num, Tensor, TensorType, Value, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Region, Window};
 
@@ -17,12 +17,18 @@ pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor
     let (x, id) = (l.operand(op, 0)?, result(op)?);
     let start = l.scalar(*op.operands.get(1).ok_or_else(|| malformed("a window"))?)?;
     let region = op.regions.first().ok_or_else(|| malformed("a window"))?;
-    let side = |i: usize| window.padding.iter().map(|pad| Num::Const(pad[i])).collect::<Vec<_>>();
-    let x = padded(l, "", &x, start, &side(0), &side(1))?;
-    let ty = l.type_of(id);
-    let mut sizes = Vec::with_capacity(x.rank());
+    let (mut low, mut high, mut reaches) = (vec![], vec![], vec![]);
     for axis in 0..x.rank() {
         let reach = reach(window.sizes[axis], window.dilations[axis])?;
+        let own = trimmed(x.sizes[axis], window.padding[axis], reach, window.strides[axis] as i64);
+        low.push(Num::Const(own[0]));
+        high.push(Num::Const(own[1]));
+        reaches.push(reach);
+    }
+    let x = padded(l, "", &x, start, &low, &high)?;
+    let ty = l.type_of(id);
+    let mut sizes = Vec::with_capacity(x.rank());
+    for (axis, &reach) in reaches.iter().enumerate() {
         sizes.push(l.code.windows(x.sizes[axis], reach, window.strides[axis] as i64));
     }
     let out = l.filled(start, &ty, &sizes);

@@ -90,12 +90,9 @@ impl FunctionBuilder {
         Type { element: self.precision.computed(ty.element), ..ty }
     }
 
-    /// Adds an argument for a Parameter, unless the Parameter already has a value.
+    /// Adds an argument for a Parameter.
     pub(super) fn parameter(&mut self, graph: &Graph, id: NodeId) -> Result {
         let value = Value { node: id, port: 0 };
-        if self.scope.values.contains_key(&value) {
-            return Ok(());
-        }
         let fact = graph.fact(value).ok_or(OpError::NotConnected { port: 0 })?;
         let name = graph.node(id).name();
         let operand = self.argument(name, Type::declared(fact)?, ArgumentData::Input);

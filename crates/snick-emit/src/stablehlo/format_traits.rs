@@ -8,4 +8,6 @@ pub(crate) struct FormatTraits {
     pub(crate) schema: &'static str,
     /// Whether sizes may depend on data. XLA needs sizes that follow from those of the inputs.
     pub(crate) sizes_from_data: bool,
+    /// Whether programs check the sizes of their inputs.
+    pub(crate) assertions: bool,
 }

@@ -131,6 +131,9 @@ pub(crate) enum OpKind {
     Scatter(Scatter),
     /// Sorts along an axis; stable. The region compares two elements of each operand.
     Sort(usize),
+    /// Stops the program with this message unless the operand, a boolean scalar, is true. Only for formats that the
+    /// module is lowered to.
+    Assert(String),
 }
 
 /// The dimension numbers of a gather.
@@ -212,6 +215,7 @@ impl OpKind {
             Self::ReduceWindow(_) => "reduce_window",
             Self::Scatter(_) => "scatter",
             Self::Sort(_) => "sort",
+            Self::Assert(_) => "assert",
         }
     }
 

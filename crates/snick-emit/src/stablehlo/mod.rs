@@ -17,6 +17,7 @@
 
 mod activation;
 mod arguments;
+mod assertions;
 mod contract;
 mod control;
 mod data_sizes;
@@ -114,8 +115,12 @@ pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located
     written(graph, precision, Some(Weights::of(graph)), FORMAT)
 }
 
-const FORMAT: FormatTraits =
-    FormatTraits { name: "StableHLO", schema: "snick.stablehlo/1", sizes_from_data: false };
+const FORMAT: FormatTraits = FormatTraits {
+    name: "StableHLO",
+    schema: "snick.stablehlo/1",
+    sizes_from_data: false,
+    assertions: false,
+};
 
 /// Writes a graph as a typed module, for this format or for one that it is lowered to.
 pub(crate) fn written(
@@ -124,28 +129,37 @@ pub(crate) fn written(
     weights: Option<Weights>,
     format: FormatTraits,
 ) -> Result<Module, Box<Located>> {
-    let mut graph = graph.clone();
+    let model = graph;
+    let mut graph = model.clone();
     let refusals = Refusals::legalize(&mut graph, &table::target(format.sizes_from_data), format.name)?;
     apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
     let mut function = FunctionBuilder::new(refusals, precision, weights);
     function.sizes_from_data = format.sizes_from_data;
+    parameters(&graph, &mut function)?;
+    if format.assertions {
+        let written = assertions::write(model, &graph, &mut function);
+        written.map_err(|error| Located::of_model(&graph.source, &graph.name, error))?;
+    }
     layers(&graph, &mut function)?;
     Ok(function.finish(&graph, format.schema))
 }
 
-/// Writes the layers that the results of a graph depend on. Parameters without a given value become
-/// arguments.
-fn layers(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Located>> {
-    let order = graph.order()?;
-    let symbols = sizes::of_arguments(graph);
-    let kinds = kinds(graph, &order, &symbols, function.weights.as_ref());
-    // Arguments and results are in the order of the model.
+/// Writes the Parameters without a given value as arguments, in the order of the model.
+fn parameters(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Located>> {
     for id in graph.parameters() {
         let around = function.enter(graph, id);
         let written = function.parameter(graph, id);
         function.leave(around);
         written.map_err(|error| function.refusals.located(graph, id, error))?;
     }
+    Ok(())
+}
+
+/// Writes the layers that the results of a graph depend on, and the results in the order of the model.
+fn layers(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Located>> {
+    let order = graph.order()?;
+    let symbols = sizes::of_arguments(graph);
+    let kinds = kinds(graph, &order, &symbols, function.weights.as_ref());
     for id in order {
         if kinds[id.index()] == Kind::Unused {
             continue;

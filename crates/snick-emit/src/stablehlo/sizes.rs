@@ -109,7 +109,13 @@ impl FunctionBuilder {
             })
     }
 
-    fn step(&mut self, op: &'static str, operands: &[&Operand]) -> Operand {
+    /// The size of an axis as an i64 scalar.
+    pub(super) fn size(&mut self, x: &Operand, axis: usize) -> Operand {
+        let size = self.op("size", OpKind::GetDimensionSize(axis), &[x], scalar().with(ElementType::I32));
+        self.convert("size", size, ElementType::I64)
+    }
+
+    pub(super) fn step(&mut self, op: &'static str, operands: &[&Operand]) -> Operand {
         let key = (op, operands.iter().map(|operand| operand.id).collect::<Vec<_>>());
         if let Some(known) = self.scope.steps.get(&key) {
             return known.clone();
@@ -139,9 +145,7 @@ impl ExprFolder for FunctionBuilder {
         }
         let source = self.scope.sources.get(&symbol).cloned();
         let (x, axis) = source.ok_or_else(|| OpError::unsupported("a size that depends on data"))?;
-        let ty = scalar().with(ElementType::I32);
-        let size = self.op("size", OpKind::GetDimensionSize(axis), &[&x], ty);
-        let size = self.convert("size", size, ElementType::I64);
+        let size = self.size(&x, axis);
         self.scope.numbers.insert(SymExpr::Symbol(symbol), size.clone());
         Ok(size)
     }

@@ -5,7 +5,7 @@
 //! inputs of a run. The arithmetic of dims (`infer/dims.rs`) records most conditions, so an op only adds
 //! conditions specific to it.
 
-use snick_shape::{DimSpec, Interval, Origin, Shape, ShapeSpec, SymExpr};
+use snick_shape::{DimSpec, Interval, Origin, Shape, ShapeSpec, SymExpr, Symbols};
 
 use super::{Infer, saturating_product};
 use crate::{Fact, Graph, NodeId, Op};
@@ -76,8 +76,11 @@ pub(crate) struct Demands {
 }
 
 impl Conditions {
-    pub(super) fn add(&mut self, node: NodeId, demands: Demands) {
-        let open = demands.conditions.into_iter().filter(|condition| !condition.is_settled());
+    /// Adds the conditions of a layer that may fail. Ignores those without symbols, because if they fail,
+    /// inference reports an error.
+    pub(super) fn add(&mut self, node: NodeId, demands: Demands, symbols: &Symbols) {
+        let is_open = |condition: &Condition| !condition.is_settled() && !condition.always_holds(symbols);
+        let open = demands.conditions.into_iter().filter(is_open);
         self.conditions.extend(open);
         self.layers.resize(self.conditions.len(), node);
         self.roles.extend(demands.roles.into_iter().map(|(port, role)| (node, port, role)));
@@ -109,6 +112,17 @@ impl Condition {
             },
             Self::AtLeast(a, least) => value(a)? >= *least,
         })
+    }
+
+    /// Whether the condition provably holds for all values of the symbols.
+    fn always_holds(&self, symbols: &Symbols) -> bool {
+        let is_one = |expr: &SymExpr| expr.as_const() == Some(1);
+        match self {
+            Self::Equal(a, b) => symbols.always_eq(a, b),
+            Self::Broadcast(a, b) => is_one(a) || is_one(b) || symbols.always_eq(a, b),
+            Self::Multiple(a, b) => symbols.modulo(a, b).is_some_and(|rest| rest.as_const() == Some(0)),
+            Self::AtLeast(a, least) => symbols.interval(a).lo() >= *least,
+        }
     }
 
     /// Whether the condition contains only constants.

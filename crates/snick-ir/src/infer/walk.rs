@@ -389,7 +389,7 @@ fn facts_of(
         op => op.infer(&mut cx),
     };
     if let Some(recorded) = &mut recorded {
-        recorded.add(id, demands);
+        recorded.add(id, demands, symbols);
     }
     session.conditions = recorded;
     let mut facts = facts?;
