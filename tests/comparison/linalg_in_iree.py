@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compiles and runs snick's linalg with IREE for llvm-cpu and compares it with `snick run`.
 
-    python linalg_in_iree.py path/to/snick [--recorded DIR] [--only TEXT] MODEL_OR_FOLDER...
+    python linalg_in_iree.py path/to/snick [--recorded DIR] [--only TEXT] [--onnx] MODEL_OR_FOLDER...
 
-Needs iree-base-compiler, iree-base-runtime and numpy. Each model is converted once. Models with dynamic sizes are run at
+Needs iree-base-compiler, iree-base-runtime and numpy. With `--onnx`, which also needs onnx, IREE imports ONNX written by
+snick instead. Each model is converted once. Models with dynamic sizes are run at
 up to three sizes that `snick run` accepts. Models with variables are converted with `--stateless`. `--recorded DIR` also
 compares with recorded outputs: `DIR/NAME.npz` with `in0..` and `out0..`. Prints a line per model and a table of counts,
 and exits 1 if an output differs.
@@ -36,9 +37,13 @@ def worker(module, given, out):
     import iree.runtime
 
     program = iree.runtime.load_vm_flatbuffer_file(module, driver="local-task")
+    names = program.vm_module.function_names
+    run = program[next(name for name in names if not name.startswith("__") and "$" not in name)]
     arrays = np.load(given)
-    results = program.main(*[arrays[str(i)] for i in range(len(arrays.files))])
-    np.savez(out, *[np.asarray(x) for x in (results if isinstance(results, (list, tuple)) else [results])])
+    results = run(*[arrays[str(i)] for i in range(len(arrays.files))])
+    results = results if isinstance(results, (list, tuple)) else [results]
+    # IREE's Python cannot copy arrays without elements.
+    np.savez(out, *[np.asarray(x) if all(x.shape) else np.empty(x.shape, x.dtype) for x in results])
 
 
 def signless(array):
@@ -88,8 +93,8 @@ def differs(want, got, kind):
 
 
 class Model:
-    def __init__(self, snick, path, folder):
-        self.snick, self.path, self.folder = snick, path, folder
+    def __init__(self, snick, path, folder, through_onnx):
+        self.snick, self.path, self.folder, self.through_onnx = snick, path, folder, through_onnx
         self.known = json.loads(self.called("infer", path, "--format", "json").stdout or '{"inputs":[],"outputs":[]}')
         self.weights = {}
 
@@ -102,6 +107,8 @@ class Model:
             self.called("convert", self.path, "-o", self.folder / "stateless.xml", "--stateless")
             self.path = self.folder / "stateless.xml"
             self.known = json.loads(self.called("infer", self.path, "--format", "json").stdout)
+        if self.through_onnx:
+            return self.convert_to_onnx()
         done = self.called("convert", self.path, "-o", f"{self.folder}/", "--to", "linalg")
         if not (self.folder / "model.mlir").exists():
             return re.sub(r"^.*?\): ", "", done.stderr.strip().split("\n")[-1])
@@ -109,17 +116,27 @@ class Model:
         self.arguments = manifest["arguments"]
         return None
 
-    def compile(self):
-        """Compiles; returns the reason if IREE refuses."""
+    def convert_to_onnx(self):
+        self.arguments = self.known["inputs"]
+        done = self.called("convert", self.path, "-o", self.folder / "model.onnx")
+        return re.sub(r"^.*?\): ", "", done.stderr.strip().split("\n")[-1]) if done.returncode else None
+
+    def iree(self, tool, *arguments):
+        """Runs a tool of IREE; returns the reason if it fails."""
+        command = [Path(sys.executable).parent / tool, *arguments]
         try:
-            iree = [Path(sys.executable).parent / "iree-compile", *COMPILE, "model.mlir", "-o", "model.vmfb"]
-            done = subprocess.run(iree, capture_output=True, text=True, cwd=self.folder, timeout=600)
+            done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=600)
         except subprocess.TimeoutExpired:
             return "timeout"
         if done.returncode == 0:
             return None
-        errors = [line for line in done.stderr.split("\n") if "error" in line] or done.stderr.split("\n")
+        errors = [line for line in done.stderr.split("\n") if "error" in line.lower()] or done.stderr.split("\n")
         return re.sub(r"^.*?error: ", "", errors[0])[:160] or f"exit code {done.returncode}"
+
+    def compile(self):
+        """Compiles; returns the reason if IREE refuses."""
+        imports = self.through_onnx and self.iree("iree-import-onnx", "model.onnx", "-o", "model.mlir")
+        return imports or self.iree("iree-compile", *COMPILE, "model.mlir", "-o", "model.vmfb")
 
     def argument(self, argument, inputs):
         if "file" not in argument:
@@ -211,6 +228,7 @@ def main():
     parser.add_argument("snick")
     parser.add_argument("--recorded", type=Path)
     parser.add_argument("--only", default="", help="only models whose path contains this text")
+    parser.add_argument("--onnx", action="store_true", help="through ONNX and IREE's import of it, instead of linalg")
     parser.add_argument("models", nargs="+", type=Path)
     args = parser.parse_args()
     found = [path for model in args.models for path in ([model] if model.is_file() else sorted(model.glob("**/*.xml")))]
@@ -218,7 +236,7 @@ def main():
     for path in (path for path in found if args.only in str(path)):
         with tempfile.TemporaryDirectory() as folder:
             try:
-                word, why = outcome(Model(args.snick, path, Path(folder)), args.recorded)
+                word, why = outcome(Model(args.snick, path, Path(folder), args.onnx), args.recorded)
             except Exception as error:  # One model must not end the run.
                 word, why = "skipped", f"{type(error).__name__}: {error}"[:160]
         counts[word] += 1
