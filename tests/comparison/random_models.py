@@ -164,6 +164,36 @@ def detector(path):
     written(op.sigmoid(b.convolution(silu(joined, 64, 64, 3), 64, 85)), [x], "detector", path)
 
 
+def suppression(path, side=30, anchors=30, classes=90):
+    """The head of an SSD: 27,000 boxes, the best of 90 classes for each, and suppression within each class.
+
+    As in PyTorch, boxes of different classes are moved apart, so that one suppression serves all classes.
+    """
+    b, x = Builder(), image(side * 16)
+    y, channels = x, 3
+    for outputs in (16, 32, 64, 64):
+        y, channels = op.relu(b.convolution(y, channels, outputs, 3, 2)), outputs
+    count = side * side * anchors
+
+    def by_box(y, numbers):
+        y = op.transpose(b.convolution(y, channels, anchors * numbers), b.integers(0, 2, 3, 1))
+        return op.reshape(y, b.integers(1, count, numbers), False)
+
+    at = np.stack(np.meshgrid(*[np.arange(side, dtype=np.float32)] * 2, indexing="ij"), -1) + 0.5
+    priors = np.repeat(at.reshape(-1, 1, 2), anchors, 1).reshape(1, count, 2)
+    centre = op.add(op.constant(priors * 16), op.multiply(by_box(y, 2), op.constant(np.float32(8))))
+    size = op.multiply(op.exp(by_box(y, 2)), op.constant(np.float32(24)))
+    half = op.multiply(size, op.constant(np.float32(0.5)))
+    boxes = op.concat([op.subtract(centre, half), op.add(centre, half)], 2)
+    best = op.topk(op.softmax(by_box(y, classes), 2), b.scalar(1), 2, "max", "none")
+    shift = op.multiply(op.convert(best.output(1), "f32"), op.constant(np.float32(side * 16 + 1000)))
+    scores = op.reshape(best.output(0), b.integers(1, 1, count), False)
+    limits = [op.constant(np.float32(0.5)), op.constant(np.float32(0.005)), op.constant(np.float32(0))]
+    chosen = op.non_max_suppression(op.add(boxes, shift), scores, b.scalar(count), *limits, "corner", True, "i64")
+    index = op.gather(chosen.output(0), b.scalar(2), b.scalar(1))
+    written(op.gather(op.squeeze(boxes, b.scalar(0)), index, b.scalar(0)), [x], "suppression", path)
+
+
 def recurrent(path, steps=200, width=512):
     """Three bidirectional LSTMs."""
     b = Builder()
@@ -184,6 +214,7 @@ MODELS = {
     "residual": residual,
     "mobile": mobile,
     "detector": detector,
+    "suppression": suppression,
     "encoder": encoder,
     "gpt": lambda path: gpt(path, shape=(1, 64)),
     "recurrent": recurrent,

@@ -4,7 +4,8 @@
 use snick_tensor::Tensor;
 
 use super::checks::{check_dims, dims_of, wrong_shape};
-use super::corners::{Corners, nms};
+use super::corners::Corners;
+use super::greedy_nms::nms;
 use super::partial_sort::keep_first;
 use crate::OpError;
 

@@ -1,5 +1,4 @@
-//! Boxes given by their corners: size, intersection over union, regression deltas, and non-maximum
-//! suppression.
+//! Boxes given by their corners: size, intersection over union and regression deltas.
 //!
 //! A box may include the pixels at its corners; its width is then `right - left + 1`. Every length therefore
 //! includes `unit`, which is 1 for such boxes and 0 for others.
@@ -120,28 +119,6 @@ pub fn highest_first(a: f32, b: f32) -> Ordering {
     (b + 0.0).total_cmp(&(a + 0.0))
 }
 
-/// Greedy non-maximum suppression of candidates sorted best first: keeps a candidate if its IoU with each
-/// previously kept candidate is at most `threshold`. Keeps at most `limit` candidates.
-pub fn nms<T: Copy>(
-    candidates: &[T],
-    corners: impl Fn(&T) -> Corners,
-    unit: f32,
-    threshold: f32,
-    limit: usize,
-) -> Vec<T> {
-    let mut chosen: Vec<T> = Vec::new();
-    for candidate in candidates {
-        if chosen.len() >= limit {
-            break;
-        }
-        let own = corners(candidate);
-        if !chosen.iter().any(|other| own.iou(&corners(other), unit) > threshold) {
-            chosen.push(*candidate);
-        }
-    }
-    chosen
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,13 +137,5 @@ mod tests {
         assert_eq!(a.with_deltas([0.5, 0.25, 0.0, 0.0], 0.0, 9.0).coordinates(), [1., 1., 3., 5.]);
         let grown = a.with_deltas([0.0, 0.0, 9.0, 0.0], 0.0, 2f32.ln());
         assert!((grown.size(0.0)[0] - 4.0).abs() < 1e-5);
-    }
-
-    #[test]
-    fn nms_drops_overlapping_candidates() {
-        let boxes = Corners::all(&[0., 0., 2., 2., 0., 0., 2., 1.9, 5., 5., 6., 6.]);
-        let chosen = |threshold, limit| nms(&boxes, |corners| *corners, 0.0, threshold, limit);
-        assert_eq!(chosen(0.5, 9), [boxes[0], boxes[2]]);
-        assert_eq!(chosen(0.99, 2), [boxes[0], boxes[1]]);
     }
 }

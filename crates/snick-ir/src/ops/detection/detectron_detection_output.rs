@@ -6,7 +6,8 @@ use snick_tensor::{ElementType, Tensor};
 use super::checks::{
     check_dims, common_dim, common_float, dims_of, expect_ranks, expect_size, limit, zero_padded,
 };
-use super::corners::{Corners, highest_first, nms};
+use super::corners::{Corners, highest_first};
+use super::greedy_nms::nms;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {

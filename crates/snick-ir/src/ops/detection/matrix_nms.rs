@@ -2,6 +2,7 @@
 
 use snick_tensor::Tensor;
 
+use super::box_grid::BoxGrid;
 use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size};
 use super::class_nms::{ClassNms, SelectedBox};
 use super::corners::Corners;
@@ -96,22 +97,29 @@ impl MatrixNms {
         let good = self.rows.candidates(scores, f32::gt);
         let unit = self.rows.unit();
         let sigma = self.gaussian_sigma as f32;
+        let corners = |position: usize| corners.get(position).copied().unwrap_or_default();
+        let all: Vec<Corners> = good.iter().map(|&(position, _)| corners(position)).collect();
+        // Boxes that are apart yield a factor of at least 1, unless sigma is negative.
+        let is_usual = self.decay_function == Decay::Linear || sigma >= 0.0;
+        let mut grid = if is_usual { BoxGrid::new(all.iter()) } else { BoxGrid::undivided() };
         // The largest overlap of each box with a box of higher score.
         let mut covered: Vec<f32> = Vec::with_capacity(good.len());
         let mut kept = Vec::new();
-        for (i, &(position, score)) in good.iter().enumerate() {
+        for (&(position, score), own) in good.iter().zip(&all) {
             let (mut most, mut decay) = (0f32, 1f32);
-            for (&(better, _), &hidden) in good.iter().take(i).zip(&covered) {
-                let overlap = match (corners.get(position), corners.get(better)) {
-                    (Some(a), Some(b)) => overlap(a, b, unit),
-                    _ => 0.0,
+            grid.any_near(own, 0.0, |better| {
+                let (Some(other), Some(&hidden)) = (all.get(better), covered.get(better)) else {
+                    return false;
                 };
+                let overlap = overlap(own, other, unit);
                 most = most.max(overlap);
                 decay = decay.min(match self.decay_function {
                     Decay::Gaussian => ((hidden * hidden - overlap * overlap) * sigma).exp(),
                     Decay::Linear => (1.0 - overlap) / (1.0 - hidden + 1e-10),
                 });
-            }
+                false
+            });
+            grid.insert(own);
             covered.push(most);
             if decay * score > self.post_threshold as f32 {
                 kept.push((position, decay * score));

@@ -2,6 +2,7 @@
 
 pub(super) mod aligned_regions;
 pub(super) mod anchor_proposals;
+mod box_grid;
 pub(super) mod checks;
 pub(super) mod class_nms;
 mod corners;
@@ -15,6 +16,7 @@ pub mod detectron_detection_output;
 pub mod generate_proposals;
 pub mod generate_proposals_internal;
 pub mod generate_proposals_single_image;
+mod greedy_nms;
 pub mod matrix_nms;
 pub mod multiclass_nms;
 pub mod multiclass_nms_internal;

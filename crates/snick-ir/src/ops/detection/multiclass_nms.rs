@@ -3,8 +3,10 @@
 use snick_shape::SymExpr;
 use snick_tensor::{Listed, Tensor};
 
+use super::box_grid::BoxGrid;
 use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size};
 use super::class_nms::{ClassNms, SelectedBox, SortBy};
+use super::corners::Corners;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
 op! {
@@ -165,15 +167,23 @@ impl MulticlassNms {
         let unit = self.rows.unit();
         let eta = self.nms_eta as f32;
         let mut threshold = self.iou_threshold as f32;
+        let candidates = self.rows.candidates(scores, f32::ge);
+        let corners = |position: usize| boxes.get(position).map(|&corners| Corners::from(corners));
+        let all: Vec<Corners> = candidates.iter().filter_map(|&(position, _)| corners(position)).collect();
+        // A threshold of 0 is reached by boxes that are apart.
+        let mut grid = if threshold > 0.0 { BoxGrid::new(all.iter()) } else { BoxGrid::undivided() };
         let mut kept: Vec<(usize, f32)> = Vec::new();
-        for (position, score) in self.rows.candidates(scores, f32::ge) {
-            let covers = |&(other, _): &(usize, f32)| match (boxes.get(position), boxes.get(other)) {
-                (Some(a), Some(b)) => overlap(a, b, unit) >= threshold,
-                _ => false,
+        for (position, score) in candidates {
+            let Some(own) = corners(position) else { continue };
+            let covers = |other: usize| {
+                let other = kept.get(other).and_then(|&(other, _)| boxes.get(other));
+                other.is_some_and(|other| overlap(&own.coordinates(), other, unit) >= threshold)
             };
-            if kept.iter().any(covers) {
+            // Twice the distance at which boxes overlap, because that is rounded.
+            if grid.any_near(&own, 2.0 * unit, covers) {
                 continue;
             }
+            grid.insert(&own);
             kept.push((position, score));
             // The threshold decreases with every kept box until it is at most 0.5.
             if eta < 1.0 && threshold > 0.5 {

@@ -3,6 +3,7 @@
 use snick_tensor::Tensor;
 
 use super::checks::wrong_shape;
+use super::corners::Corners;
 use super::nms_selection::{NmsLimits, infer};
 use super::rotated_box::RotatedBox;
 use crate::ops::index_type::IndexType;
@@ -51,6 +52,7 @@ impl EvalOp for NmsRotated {
         };
         let limits = NmsLimits::new(limits, false)?;
         let index = self.output_type.element_type();
-        limits.select(boxes, scores, iou, self.sort_result_descending, index)
+        let bounds: Vec<Corners> = rotated.iter().map(RotatedBox::bounds).collect();
+        limits.select(boxes, scores, &bounds, iou, self.sort_result_descending, index)
     }
 }

@@ -6,8 +6,9 @@ use std::collections::BinaryHeap;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
+use super::box_grid::BoxGrid;
 use super::checks::{check_dims, common_dim, dims_of, expect_ranks, expect_size, rows_up_to};
-use super::corners::highest_first;
+use super::corners::{Corners, highest_first};
 use crate::{Fact, Facts, Infer, OpError};
 
 /// Infers selected indices `[rows, 3]`, scores `[rows, 3]` and their count `[1]` from boxes
@@ -67,14 +68,58 @@ impl NmsLimits {
         })
     }
 
-    /// Indices and scores of the selected boxes of one class, best first.
-    fn pick(&self, scores: &[f32], iou: impl Fn(usize, usize) -> f32) -> Vec<(usize, f32)> {
-        let scale = if self.sigma > 0.0 { -0.5 / self.sigma } else { 0.0 };
-        let mut picked: Vec<(usize, f32)> = Vec::new();
+    /// Indices and scores of the selected boxes of one class, best first. `iou` compares two boxes.
+    fn pick(
+        &self,
+        scores: &[f32],
+        bounds: &[Corners],
+        iou: impl Fn(usize, usize) -> f32,
+    ) -> Vec<(usize, f32)> {
         let good = scores.iter().enumerate().filter(|(_, score)| **score > self.score_threshold);
         // A heap, because most candidates are never examined.
-        let mut rest: BinaryHeap<Candidate> =
-            good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
+        let rest = good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
+        if self.sigma > 0.0 { self.pick_soft(rest, iou) } else { self.pick_hard(rest, bounds, iou) }
+    }
+
+    fn suppresses(&self, iou: f32) -> bool {
+        iou > self.iou_threshold || (self.drop_equal && iou == self.iou_threshold)
+    }
+
+    fn pick_hard(
+        &self,
+        mut rest: BinaryHeap<Candidate>,
+        bounds: &[Corners],
+        iou: impl Fn(usize, usize) -> f32,
+    ) -> Vec<(usize, f32)> {
+        let mut grid = match self.suppresses(0.0) {
+            true => BoxGrid::undivided(),
+            false => BoxGrid::new(rest.iter().filter_map(|candidate| bounds.get(candidate.index))),
+        };
+        let mut picked: Vec<(usize, f32)> = Vec::new();
+        while picked.len() < self.max_per_class
+            && let Some(next) = rest.pop()
+        {
+            let Some(own) = bounds.get(next.index) else { continue };
+            let suppresses = |other: usize| {
+                picked.get(other).is_some_and(|&(other, _)| self.suppresses(iou(next.index, other)))
+            };
+            if !grid.any_near(own, 0.0, suppresses) {
+                grid.insert(own);
+                picked.push((next.index, next.score));
+            }
+        }
+        picked
+    }
+
+    /// The score of a candidate decays with its overlap with each selected box. It is selected if no higher
+    /// score is left.
+    fn pick_soft(
+        &self,
+        mut rest: BinaryHeap<Candidate>,
+        iou: impl Fn(usize, usize) -> f32,
+    ) -> Vec<(usize, f32)> {
+        let scale = -0.5 / self.sigma;
+        let mut picked: Vec<(usize, f32)> = Vec::new();
         while picked.len() < self.max_per_class
             && let Some(mut next) = rest.pop()
         {
@@ -82,11 +127,13 @@ impl NmsLimits {
             let mut suppressed = false;
             for &(other, _) in picked.iter().skip(next.compared).rev() {
                 let iou = iou(next.index, other);
-                suppressed = iou > self.iou_threshold || (self.drop_equal && iou == self.iou_threshold);
+                suppressed = self.suppresses(iou);
                 if suppressed {
                     break;
                 }
-                next.score *= (scale * iou * iou).exp();
+                if iou != 0.0 {
+                    next.score *= (scale * iou * iou).exp();
+                }
                 if next.score <= self.score_threshold {
                     break;
                 }
@@ -106,11 +153,12 @@ impl NmsLimits {
 
     /// Computes the outputs for scores `[batch, classes, boxes]`: rows of batch, class and box; rows of
     /// batch, class and score; and the number of rows. `iou` compares boxes by their index across all
-    /// batches.
+    /// batches; it is 0 if their `bounds` do not touch.
     pub fn select(
         &self,
         boxes: &Tensor,
         scores: &Tensor,
+        bounds: &[Corners],
         iou: impl Fn(usize, usize) -> f32,
         descending: bool,
         index: ElementType,
@@ -122,7 +170,9 @@ impl NmsLimits {
         let values = if self.max_per_class == 0 { Vec::new() } else { scores.to_f32_vec()? };
         for (row, scores) in values.chunks_exact(count.max(1)).enumerate() {
             let (batch, class) = (row / classes, row % classes);
-            let picked = self.pick(scores, |a, b| iou(batch * count + a, batch * count + b));
+            let first = batch * count;
+            let bounds = bounds.get(first..first + count).unwrap_or_default();
+            let picked = self.pick(scores, bounds, |a, b| iou(first + a, first + b));
             found.extend(picked.iter().map(|&(i, score)| (score, [batch as i64, class as i64, i as i64])));
         }
         if descending {

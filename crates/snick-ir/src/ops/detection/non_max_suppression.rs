@@ -79,7 +79,7 @@ impl EvalOp for NonMaxSuppression {
             _ => 0.0,
         };
         let index = self.output_type.element_type();
-        let mut outputs = limits.select(boxes, scores, iou, self.sort_result_descending, index)?;
+        let mut outputs = limits.select(boxes, scores, &corners, iou, self.sort_result_descending, index)?;
         if !self.has_scores() {
             outputs.truncate(1);
         }

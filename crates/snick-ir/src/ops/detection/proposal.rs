@@ -5,7 +5,8 @@ use snick_tensor::{Listed, Tensor};
 
 use super::anchor_proposals::cell_by_cell;
 use super::checks::{check_dims, common_dim, dim, dims_of, expect_ranks, zero_padded};
-use super::corners::{Corners, nms};
+use super::corners::Corners;
+use super::greedy_nms::nms;
 use super::partial_sort::keep_first;
 use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, exactly};

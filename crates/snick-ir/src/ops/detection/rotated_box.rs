@@ -1,5 +1,7 @@
 //! Rotated rectangles and their intersection over union.
 
+use super::corners::Corners;
+
 /// A rectangle, rotated about its centre.
 #[derive(Copy, Clone, Debug)]
 pub struct RotatedBox {
@@ -22,6 +24,18 @@ impl RotatedBox {
         };
         let corners = [corner(-0.5, -0.5), corner(0.5, -0.5), corner(0.5, 0.5), corner(-0.5, 0.5)];
         Self { corners, area: width * height }
+    }
+
+    /// The smallest upright box around the rectangle.
+    pub fn bounds(&self) -> Corners {
+        let mut bounds = Corners { left: f32::MAX, top: f32::MAX, right: f32::MIN, bottom: f32::MIN };
+        for [x, y] in self.corners {
+            bounds.left = bounds.left.min(x);
+            bounds.top = bounds.top.min(y);
+            bounds.right = bounds.right.max(x);
+            bounds.bottom = bounds.bottom.max(y);
+        }
+        bounds
     }
 
     /// Intersection over union.

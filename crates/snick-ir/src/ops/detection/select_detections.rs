@@ -2,7 +2,8 @@
 //! class.
 
 use super::checks::limit;
-use super::corners::{Corners, highest_first, nms};
+use super::corners::{Corners, highest_first};
+use super::greedy_nms::nms;
 use snick_tensor::SmallVector;
 
 attrs! {
