@@ -47,9 +47,7 @@ def worker(module, given, out):
 
 
 def signless(array):
-    """Integers as IREE takes them, and bf16 from its bits. By default, IREE computes f64 in f32."""
-    if array.dtype == np.float64:
-        return array.astype(np.float32)
+    """Integers as IREE takes them, and bf16 from its bits."""
     if array.dtype == np.uint16:
         return array.view(np.int16)
     return array.view(f"int{array.dtype.itemsize * 8}") if array.dtype.kind == "u" else array
@@ -135,15 +133,22 @@ class Model:
 
     def compile(self):
         """Compiles; returns the reason if IREE refuses."""
-        imports = self.through_onnx and self.iree("iree-import-onnx", "model.onnx", "-o", "model.mlir")
-        return imports or self.iree("iree-compile", *COMPILE, "model.mlir", "-o", "model.vmfb")
+        if not self.through_onnx:
+            return self.iree("iree-compile", *COMPILE, "model.mlir", "-o", "model.vmfb")
+        # Imported ONNX declares f64 even if it is computed in f32, and then does not run.
+        keeps_f64 = "--iree-input-demote-f64-to-f32=false"
+        imports = self.iree("iree-import-onnx", "model.onnx", "-o", "model.mlir")
+        return imports or self.iree("iree-compile", *COMPILE, keeps_f64, "model.mlir", "-o", "model.vmfb")
 
     def argument(self, argument, inputs):
-        if "file" not in argument:
-            return signless(inputs[argument["name"]])
-        raw = np.fromfile(self.folder / argument["file"], np.uint8, argument["bytes"], offset=argument["offset"])
-        kind = argument["element_type"]
-        return signless(raw.view(NAMES[kind]).reshape(argument["dims"]))
+        if "file" in argument:
+            raw = np.fromfile(self.folder / argument["file"], np.uint8, argument["bytes"], offset=argument["offset"])
+            array = raw.view(NAMES[argument["element_type"]]).reshape(argument["dims"])
+        else:
+            array = inputs[argument["name"]]
+        # By default, IREE computes f64 in f32.
+        demotes = array.dtype == np.float64 and not self.through_onnx
+        return signless(array.astype(np.float32) if demotes else array)
 
     def run(self, inputs):
         """The outputs by IREE, or the reason of a failure."""

@@ -2,27 +2,29 @@
 
 use super::corners::Corners;
 
-/// The grid has at most this many columns and rows.
-const MAX_SIDE: usize = 64;
-
 /// A box in more cells than this is compared with every box.
-const MAX_CELLS: usize = 16;
+const MAX_CELLS: u64 = 16;
 
-/// The end of the list of a cell.
+/// The maximum binary logarithm of the number of lists.
+const MAX_LISTS_LOG2: u32 = 16;
+
+/// The end of a list.
 const NONE: u32 = u32::MAX;
 
+/// The column and row of a cell.
+type Cell = [u32; 2];
+
 /// Boxes in the cells of a grid that they touch. The boxes have the indices 0, 1, 2 .. in the order in which
-/// they were inserted.
+/// they were inserted. The grid is a hash table, so it may be much larger than the number of boxes: detectors
+/// move the boxes of each class far away from those of other classes.
 pub struct BoxGrid {
     /// The corner of the first cell.
     origin: [f32; 2],
     /// The number of cells per unit of length.
     density: [f32; 2],
-    /// The numbers of columns and rows.
-    sides: [usize; 2],
-    /// The first entry of each cell in `entries`, or [`NONE`].
+    /// For each hash of a cell, the first entry of its list in `entries`, or [`NONE`].
     heads: Vec<u32>,
-    /// A box, and the next entry of the same cell.
+    /// A box, and the next entry of the same list.
     entries: Vec<[u32; 2]>,
     /// Boxes in too many cells.
     wide: Vec<u32>,
@@ -42,28 +44,23 @@ impl BoxGrid {
             }
             count += 1;
         }
-        let most = count.isqrt().clamp(1, MAX_SIDE);
-        // A box of average size touches about two cells along each axis.
-        let side = |axis: usize| {
-            let (extent, mean) = (high[axis] - low[axis], total[axis] / count as f32);
-            let side = if mean > 0.0 { (extent / mean) as usize } else { most };
-            let side = side.clamp(1, most);
-            let density = side as f32 / extent;
-            (side, if density.is_finite() { density } else { 0.0 })
-        };
-        let [(columns, x), (rows, y)] = [side(0), side(1)];
+        // A cell is twice as long as a box of average size.
+        let density = [0, 1].map(|axis| {
+            let length = (2.0 * total[axis]).max(high[axis] - low[axis]) / count as f32;
+            if length > 0.0 { length.recip() } else { 0.0 }
+        });
+        let lists = 1 << count.max(1).ilog2().min(MAX_LISTS_LOG2);
         Self {
             origin: low,
-            density: [x, y],
-            sides: [columns, rows],
-            heads: vec![NONE; columns * rows],
+            density,
+            heads: vec![NONE; lists],
             entries: Vec::new(),
             wide: Vec::new(),
             count: 0,
         }
     }
 
-    /// A grid of a single cell: every box is near every other box.
+    /// A grid in which every box is near every other box.
     pub fn undivided() -> Self {
         Self::new(std::iter::empty())
     }
@@ -72,17 +69,17 @@ impl BoxGrid {
     pub fn insert(&mut self, corners: &Corners) {
         let index = self.count;
         self.count += 1;
-        match self.cells(corners, 0.0) {
-            Some(([left, top], [right, bottom])) if (right - left + 1) * (bottom - top + 1) <= MAX_CELLS => {
-                for row in top..=bottom {
-                    for column in left..=right {
-                        let head = &mut self.heads[row * self.sides[0] + column];
+        match self.cells(corners, 0.0).filter(|cells| number(cells) <= MAX_CELLS) {
+            Some(cells) => {
+                for cell in all(cells) {
+                    let list = self.list(cell);
+                    if let Some(head) = self.heads.get_mut(list) {
                         self.entries.push([index, *head]);
                         *head = (self.entries.len() - 1) as u32;
                     }
                 }
             }
-            _ => self.wide.push(index),
+            None => self.wide.push(index),
         }
     }
 
@@ -90,41 +87,47 @@ impl BoxGrid {
     /// tested, some of them several times.
     pub fn any_near(&self, corners: &Corners, margin: f32, mut test: impl FnMut(usize) -> bool) -> bool {
         let mut passes = |index: u32| test(index as usize);
-        let Some(([left, top], [right, bottom])) = self.cells(corners, margin) else {
+        let is_small = |cells: &[Cell; 2]| number(cells) <= u64::from(self.count);
+        let Some(cells) = self.cells(corners, margin).filter(is_small) else {
             return (0..self.count).any(passes);
         };
-        if (right - left + 1) * (bottom - top + 1) > self.count as usize {
-            return (0..self.count).any(passes);
-        }
-        for row in top..=bottom {
-            for column in left..=right {
-                let mut entry = self.heads[row * self.sides[0] + column];
-                while let Some(&[index, next]) = self.entries.get(entry as usize) {
-                    if passes(index) {
-                        return true;
-                    }
-                    entry = next;
+        for cell in all(cells) {
+            let mut entry = self.heads.get(self.list(cell)).copied().unwrap_or(NONE);
+            while let Some(&[index, next]) = self.entries.get(entry as usize) {
+                if passes(index) {
+                    return true;
                 }
+                entry = next;
             }
         }
         self.wide.iter().copied().any(passes)
     }
 
-    /// The first and the last cell (column, row) that a box touches; `None` if it is not finite.
-    fn cells(&self, corners: &Corners, margin: f32) -> Option<([usize; 2], [usize; 2])> {
-        if !is_finite(corners) {
-            return None;
-        }
-        let cell = |at: [f32; 2]| {
-            [0, 1].map(|axis| {
-                // The conversion replaces negative numbers by 0.
-                let cell = ((at[axis] - self.origin[axis]) * self.density[axis]) as usize;
-                cell.min(self.sides[axis] - 1)
-            })
-        };
+    /// The first and the last cell that a box touches; `None` if it is not finite.
+    fn cells(&self, corners: &Corners, margin: f32) -> Option<[Cell; 2]> {
+        // The conversion replaces numbers outside of the range by its ends.
+        let cell =
+            |at: [f32; 2]| [0, 1].map(|axis| ((at[axis] - self.origin[axis]) * self.density[axis]) as u32);
         let (first, last) = ends(corners, margin);
-        Some((cell(first), cell(last)))
+        is_finite(corners).then(|| [cell(first), cell(last)])
     }
+
+    /// The list of a cell. Other cells may have the same list.
+    fn list(&self, [column, row]: Cell) -> usize {
+        let hash = column.wrapping_mul(0x9e37_79b1) ^ row.wrapping_mul(0x85eb_ca77).rotate_left(16);
+        (hash ^ (hash >> 15)) as usize & (self.heads.len() - 1)
+    }
+}
+
+/// The number of cells between the first and the last cell.
+fn number([first, last]: &[Cell; 2]) -> u64 {
+    let [columns, rows] = [0, 1].map(|axis| u64::from(last[axis].saturating_sub(first[axis])) + 1);
+    columns.saturating_mul(rows)
+}
+
+/// All cells between the first and the last cell.
+fn all([[left, top], [right, bottom]]: [Cell; 2]) -> impl Iterator<Item = Cell> {
+    (top..=bottom).flat_map(move |row| (left..=right).map(move |column| [column, row]))
 }
 
 fn is_finite(corners: &Corners) -> bool {
@@ -164,7 +167,6 @@ mod tests {
     fn all_boxes_that_touch_are_near() {
         let boxes = boxes();
         let mut grid = BoxGrid::new(boxes.iter());
-        assert!(grid.heads.len() > 100, "{}", grid.heads.len());
         let mut tests = 0;
         for (i, own) in boxes.iter().enumerate() {
             let mut near = vec![false; i];
