@@ -4,7 +4,7 @@ use super::code::parts;
 use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result, result};
 use super::movement::padded;
-use super::numbers::{reach, trimmed};
+use super::numbers::{reach, used_padding};
 use super::reshape::{expanded, without_axes};
 use super::scalar::{combine, select};
 use super::types::{Num, Tensor, TensorType, malformed};
@@ -50,7 +50,7 @@ fn prepared(l: &mut Lowering, x: &Tensor, convolution: &Convolution, reaches: &[
     }
     let (mut low, mut high) = (vec![Num::Const(0); 2], vec![Num::Const(0); 2]);
     for (i, &pads) in convolution.padding.iter().enumerate() {
-        let own = trimmed(x.sizes[i + 2], pads, reaches[i], convolution.strides[i] as i64);
+        let own = used_padding(x.sizes[i + 2], pads, reaches[i], convolution.strides[i] as i64);
         low.push(Num::Const(own[0]));
         high.push(Num::Const(own[1]));
     }

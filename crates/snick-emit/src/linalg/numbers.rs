@@ -180,7 +180,7 @@ pub(super) fn reach(size: usize, dilation: usize) -> Result<i64, OpError> {
 }
 
 /// The padding of an axis, less what its only window does not reach: IREE 3.13 rejects such a rest.
-pub(super) fn trimmed(size: Num, [low, high]: [i64; 2], reach: i64, stride: i64) -> [i64; 2] {
+pub(super) fn used_padding(size: Num, [low, high]: [i64; 2], reach: i64, stride: i64) -> [i64; 2] {
     let rest = size.as_const().and_then(|size| size.checked_add(low)?.checked_add(high)?.checked_sub(reach));
     match rest {
         Some(rest) if (1..stride).contains(&rest) => [low, high.saturating_sub(rest)],

@@ -6,7 +6,7 @@ use super::elementwise::inline;
 use super::generic::{Access, Space};
 use super::lowering::{Lowering, Result, result};
 use super::movement::padded;
-use super::numbers::{reach, trimmed};
+use super::numbers::{reach, used_padding};
 use super::types::{Num, Tensor, TensorType, Value, malformed};
 use crate::stablehlo::hlo::{Op, OpKind, Region, Window};
 
@@ -20,7 +20,7 @@ pub(super) fn lower(l: &mut Lowering, op: &Op, window: &Window) -> Result<Tensor
     let (mut low, mut high, mut reaches) = (vec![], vec![], vec![]);
     for axis in 0..x.rank() {
         let reach = reach(window.sizes[axis], window.dilations[axis])?;
-        let own = trimmed(x.sizes[axis], window.padding[axis], reach, window.strides[axis] as i64);
+        let own = used_padding(x.sizes[axis], window.padding[axis], reach, window.strides[axis] as i64);
         low.push(Num::Const(own[0]));
         high.push(Num::Const(own[1]));
         reaches.push(reach);

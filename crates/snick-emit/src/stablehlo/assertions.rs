@@ -10,7 +10,7 @@ use snick_tensor::ElementType;
 use super::emitter::{FunctionBuilder, OpKind, Operand, Result};
 
 /// An axis of an input.
-type Axis = (NodeId, usize);
+type InputAxis = (NodeId, usize);
 
 /// Writes the conditions that the sizes of the inputs must meet: those that the inputs declare, and those of the layers.
 /// `model` is the graph before it was legalized to `graph`, whose inputs are already written.
@@ -66,7 +66,7 @@ fn of_layers(model: &Graph, inputs: &[(NodeId, Operand)], function: &mut Functio
     // The symbols of `found` are those of this copy.
     let mut copy = model.clone();
     let found = conditions(&mut copy, EmptyAxes::Allowed);
-    let mut places: HashMap<SymbolId, (Axis, SymExpr)> = HashMap::new();
+    let mut places: HashMap<SymbolId, (InputAxis, SymExpr)> = HashMap::new();
     for (parameter, (_, x)) in copy.parameters().zip(inputs) {
         let fact = copy.fact(Value { node: parameter, port: 0 });
         let dims = fact.and_then(|fact| fact.shape.dims()).unwrap_or_default();
@@ -142,7 +142,7 @@ fn holds(
 }
 
 /// `s0 = s1, where s0 is axis 0 of x, and s1 is axis 0 of y`
-fn spelled(graph: &Graph, condition: &Condition, places: &HashMap<SymbolId, (Axis, SymExpr)>) -> String {
+fn spelled(graph: &Graph, condition: &Condition, places: &HashMap<SymbolId, (InputAxis, SymExpr)>) -> String {
     let symbols = graph.symbols();
     let text = |expr: &SymExpr| symbols.display(expr).to_string();
     let mut what = match condition {

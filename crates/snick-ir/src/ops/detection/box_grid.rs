@@ -163,9 +163,9 @@ mod tests {
             .collect()
     }
 
-    #[test]
-    fn all_boxes_that_touch_are_near() {
-        let boxes = boxes();
+    /// Inserts the boxes one by one, and counts the tests of each with the boxes before it. Checks that all boxes
+    /// that touch are tested.
+    fn count_tests(boxes: &[Corners]) -> usize {
         let mut grid = BoxGrid::new(boxes.iter());
         let mut tests = 0;
         for (i, own) in boxes.iter().enumerate() {
@@ -180,7 +180,24 @@ mod tests {
             }
             grid.insert(own);
         }
+        tests
+    }
+
+    #[test]
+    fn all_boxes_that_touch_are_near() {
+        let tests = count_tests(&boxes());
         assert!(tests < 400 * 400 / 8, "{tests} tests");
+    }
+
+    #[test]
+    fn groups_that_are_far_apart_do_not_coarsen_the_grid() {
+        let mut boxes = boxes();
+        for (i, corners) in boxes.iter_mut().enumerate() {
+            let shift = (i % 40) as f32 * 10_000.0;
+            *corners = Corners::from(corners.coordinates().map(|side| side + shift));
+        }
+        let tests = count_tests(&boxes);
+        assert!(tests < 400 * 10, "{tests} tests");
     }
 
     #[test]
