@@ -26,7 +26,7 @@ pub struct ManyOptions {
     shared: SharedOptions,
     /// Number of models to process at a time [default: number of processors]
     #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    pub jobs: Option<usize>,
 }
 
 /// Options that apply to all models.
@@ -66,6 +66,16 @@ pub enum Asked {
     One(ModelOptions),
     /// Several models, or the models in folders.
     Many(Vec<ModelOptions>),
+}
+
+impl Asked {
+    /// All models.
+    pub fn into_models(self) -> Vec<ModelOptions> {
+        match self {
+            Self::One(model) => vec![model],
+            Self::Many(models) => models,
+        }
+    }
 }
 
 impl ManyOptions {

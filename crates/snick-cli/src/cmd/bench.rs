@@ -1,5 +1,7 @@
 //! `snick bench`: measures the time of each stage within one process.
 
+mod cold;
+
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,7 @@ use snick_tensor::Tensor;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::help;
 use crate::cli::json::Answer;
+use crate::cli::many::{Asked, ManyOptions};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::outcome::diagnostic;
@@ -23,22 +26,34 @@ use crate::cli::verify::watch;
 #[derive(Args)]
 #[command(after_help = help::ending(
     [
-        ("snick bench model.xml", "Time reading, inference, rewriting and a run"),
         ("snick bench model.xml --stage run -n 20 --threads 2", "Time 20 runs on two threads"),
+        ("snick bench --cold models/", "Time the start of a process that serves all models of a folder"),
     ],
     "a layer fails"
 ))]
 pub struct Options {
     #[command(flatten)]
-    model: ModelOptions,
+    models: ManyOptions,
+    /// Read and run all models once, in one process that keeps them, and time the stages of each
+    #[arg(long)]
+    cold: bool,
     /// Stages to time
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "read,infer,canon,run")]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "read,infer,canon,run",
+        conflicts_with = "cold"
+    )]
     stage: Vec<Stage>,
     /// Number of repetitions of each stage
-    #[arg(short = 'n', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        short = 'n', value_name = "N", default_value_t = 5, conflicts_with = "cold",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     runs: u32,
     /// Run the canonical form in the run stage
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cold")]
     canon: bool,
     /// Number of threads of the run stage; the other stages use one
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -57,15 +72,20 @@ enum Stage {
 
 /// Times each stage and prints a table.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let model = match options.models.asked()? {
+        asked if options.cold => return cold::run(&asked.into_models(), options, common, console),
+        Asked::One(model) => model,
+        Asked::Many(_) => return Err(Failure::usage("several models need --cold".to_string())),
+    };
     let mut times = Times::new(&options.stage);
     if !times.wants_only(Stage::Run) {
         for _ in 0..options.runs {
-            read_to_canon(options, &mut times, console)?;
+            read_to_canon(&model, &mut times, console)?;
             console.deadline().check()?;
         }
     }
     if times.wants(Stage::Run) {
-        execute(options, &mut times, console)?;
+        execute(&model, options, &mut times, console)?;
     }
     console.print(&match common.format {
         OutputFormat::Text => times.as_text(),
@@ -79,9 +99,9 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 
 /// Runs the stages up to `canon` once on a fresh graph, which is dropped outside of the measurement. Errors
 /// of the model are not reported, because other verbs report them.
-fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
-    let mut model = times.stage(Stage::Read, || model::read(&options.model, console, &[]))?;
-    model::reshape(&mut model, &options.model)?;
+fn read_to_canon(options: &ModelOptions, times: &mut Times, console: &Console) -> Result<(), Failure> {
+    let mut model = times.stage(Stage::Read, || model::read(options, console, &[]))?;
+    model::reshape(&mut model, options)?;
     let _errors = times.stage(Stage::Infer, || model::infer(&mut model, console))?;
     if times.wants(Stage::Canon) {
         let rewriting = model::rewriting(console);
@@ -92,8 +112,13 @@ fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Res
 }
 
 /// Runs one session repeatedly. Outputs are dropped outside of the measurement.
-fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
-    let mut model = model::load(&options.model, console)?;
+fn execute(
+    model: &ModelOptions,
+    options: &Options,
+    times: &mut Times,
+    console: &Console,
+) -> Result<(), Failure> {
+    let mut model = model::load(model, console)?;
     if let Some(error) = model::infer(&mut model, console)?.into_iter().next() {
         return Err(Failure::layer(error));
     }
@@ -105,7 +130,7 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
     let session =
         session.with_threads(options.threads as usize).map_err(|e| Failure::usage(e.to_string()))?;
     let how = snick_run::Options { pack_outputs: true, ..console.run_options() };
-    let inputs = inputs(graph, &session, how, console)?;
+    let (inputs, _) = inputs(graph, &session, how, console)?;
     for _ in 0..options.runs {
         let run = || watch(&session, &inputs, how, &mut Variables::default(), console);
         let outputs = times.stage(Stage::Run, run)?.complete();
@@ -114,14 +139,14 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
     Ok(())
 }
 
-/// The first candidate inputs with which the model runs. If it runs with none of them, returns the first
-/// candidate.
+/// The first candidate inputs with which the model runs, and whether there are any. If it runs with none of
+/// them, returns the first candidate.
 fn inputs(
     graph: &Graph,
     session: &Session,
     how: snick_run::Options,
     console: &Console,
-) -> Result<Vec<Tensor>, Failure> {
+) -> Result<(Vec<Tensor>, bool), Failure> {
     let draw = |seed, draw: InputSpec| {
         draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::layer)
     };
@@ -136,10 +161,10 @@ fn inputs(
         }
         let [inputs] = inputs;
         if watch(session, &inputs, how, &mut Variables::default(), console)?.errors.is_empty() {
-            return Ok(inputs);
+            return Ok((inputs, true));
         }
     }
-    draw(0, DimPolicy::Fitting(0).into())
+    Ok((draw(0, DimPolicy::Fitting(0).into())?, false))
 }
 
 /// The times of all repetitions, for each stage.

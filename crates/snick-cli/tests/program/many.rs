@@ -51,3 +51,20 @@ fn many_models_get_a_line_each() {
     assert_eq!(snick(&["canon", &path]).status.code(), Some(2));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_cold_start_times_each_model_that_runs() {
+    let path = |name: &str| crate::root().join(name).display().to_string();
+    let (fine, wrong) = (path("models/focus_cnn/model.xml"), path("docs/examples/mismatch.snick"));
+    let out = snick(&["bench", "--cold", &fine, &wrong, "--format", "json"]);
+    assert_eq!(out.status.code(), Some(1));
+    let answer: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let models = answer["models"].as_array().unwrap();
+    assert_eq!(models.iter().map(|row| row["model"].as_str().unwrap()).collect::<Vec<_>>(), [&fine, &wrong]);
+    let times = ["read_ms", "infer_ms", "plan_ms", "run_ms"];
+    assert!(times.iter().all(|time| models[0][time].as_f64().unwrap() > 0.0));
+    assert!(times.iter().all(|time| models[1][time].is_null()) && models[1]["error"].is_string());
+    assert!(answer["total_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(snick(&["bench", "--cold", &fine]).status.code(), Some(0));
+    assert_eq!(snick(&["bench", &fine, &wrong]).status.code(), Some(2));
+}

@@ -77,6 +77,7 @@ const COMMANDS: &[&str] = &[
     "explain",
     "reduce docs/examples/mismatch.snick -o OUT/small.snick",
     "bench docs/examples/two_inputs.snick -n 1",
+    "bench --cold docs/examples/two_inputs.snick docs/examples/mismatch.snick",
     "ops",
 ];
 
@@ -104,7 +105,8 @@ const FOLDERS: &[&str] = &[
 
 /// Optional members that these commands always print: the memory, if the system reports it, and the layer of a
 /// symbol, unless the layer is gone.
-const ALWAYS_PRINTED: &[[&str; 2]] = &[["bench", "peak_rss_mb"], ["report-data", "symbols[].layer"]];
+const ALWAYS_PRINTED: &[[&str; 2]] =
+    &[["bench", "peak_rss_mb"], ["bench-cold", "peak_rss_mb"], ["report-data", "symbols[].layer"]];
 
 /// Runs a command, and adds its answers and diagnostics.
 fn audit_command(audit: &mut Audit, command: &str, out: &Path) {
