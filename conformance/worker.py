@@ -62,6 +62,11 @@ def is_answer(kind, answer):
     return is_pair and all(type(number) is int for part in answer for number in part)
 
 
+def is_failed(found):
+    """Whether the process of the engine cannot go on."""
+    return "crash" in found or "hang" in found or found.get("error", "").startswith("MemoryError")
+
+
 class Worker:
     """An engine in another process, which is started again after a crash or a hang."""
 
@@ -85,8 +90,8 @@ class Worker:
     def ask(self, kind, case):
         """The reply, or `{"crash": ..}` or `{"hang": ..}`."""
         found = self.ask_once(kind, case, self.seconds)
-        if "hang" in found:
-            # Other programs may have slowed the engine down.
+        if is_failed(found):
+            # Other programs may have slowed the engine down, or an earlier question may have damaged its memory.
             found = self.ask_once(kind, case, 3 * self.seconds)
         return found
 
@@ -96,7 +101,7 @@ class Worker:
             found = self.read(seconds)
         except BrokenPipeError:
             found = {"crash": "the process ended"}
-        if "crash" in found or "hang" in found:
+        if is_failed(found):
             self.stop()
             self.start()
         if "malformed" in found:
