@@ -106,7 +106,7 @@ const FOLDERS: &[&str] = &[
 /// Optional members that these commands always print: the memory, if the system reports it, and the layer of a
 /// symbol, unless the layer is gone.
 const ALWAYS_PRINTED: &[[&str; 2]] =
-    &[["bench", "peak_rss_mb"], ["bench-cold", "peak_rss_mb"], ["report-data", "symbols[].layer"]];
+    &[["bench", "peak_rss_mb"], ["bench---cold", "peak_rss_mb"], ["report-data", "symbols[].layer"]];
 
 /// Runs a command, and adds its answers and diagnostics.
 fn audit_command(audit: &mut Audit, command: &str, out: &Path) {

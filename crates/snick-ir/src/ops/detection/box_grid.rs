@@ -8,6 +8,15 @@ const MAX_CELLS: u64 = 16;
 /// The maximum binary logarithm of the number of lists.
 const MAX_LISTS_LOG2: u32 = 16;
 
+/// A grid of fewer cells is not divided, because tests of all boxes are faster.
+const MIN_CELLS: f32 = 24.0;
+
+/// The number of tests of all boxes in a row that take as long as looking into a cell.
+const FAST_TESTS: u64 = 16;
+
+/// The number of boxes that are tested at a time.
+const LANES: usize = 16;
+
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
@@ -24,11 +33,20 @@ pub struct BoxGrid {
     density: [f32; 2],
     /// For each hash of a cell, the first entry of its list in `entries`, or [`NONE`].
     heads: Vec<u32>,
-    /// A box, and the next entry of the same list.
-    entries: Vec<[u32; 2]>,
+    entries: Vec<Entry>,
     /// Boxes in too many cells.
     wide: Vec<u32>,
-    count: u32,
+    /// Left, top, right and bottom of all boxes.
+    sides: [Vec<f32>; 4],
+}
+
+/// A box in the list of a cell.
+struct Entry {
+    index: u32,
+    /// The next entry of the list, or [`NONE`].
+    next: u32,
+    /// The first cell of the box.
+    first: Cell,
 }
 
 impl BoxGrid {
@@ -45,36 +63,50 @@ impl BoxGrid {
             count += 1;
         }
         // A cell is twice as long as a box of average size.
+        let extent = [0, 1].map(|axis| high[axis] - low[axis]);
         let density = [0, 1].map(|axis| {
-            let length = (2.0 * total[axis]).max(high[axis] - low[axis]) / count as f32;
+            let length = (2.0 * total[axis]).max(extent[axis]) / count as f32;
             if length > 0.0 { length.recip() } else { 0.0 }
         });
-        let lists = 1 << count.max(1).ilog2().min(MAX_LISTS_LOG2);
-        Self {
-            origin: low,
-            density,
-            heads: vec![NONE; lists],
-            entries: Vec::new(),
-            wide: Vec::new(),
-            count: 0,
+        let cells = (extent[0] * density[0] + 1.0) * (extent[1] * density[1] + 1.0);
+        if cells < MIN_CELLS {
+            return Self::undivided();
         }
+        let lists = 1 << count.max(1).ilog2().min(MAX_LISTS_LOG2);
+        Self { origin: low, density, heads: vec![NONE; lists], ..Self::undivided() }
     }
 
     /// A grid in which every box is near every other box.
     pub fn undivided() -> Self {
-        Self::new(std::iter::empty())
+        Self {
+            origin: [0.0; 2],
+            density: [0.0; 2],
+            heads: Vec::new(),
+            entries: Vec::new(),
+            wide: Vec::new(),
+            sides: Default::default(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.sides[0].len()
     }
 
     /// Adds a box.
     pub fn insert(&mut self, corners: &Corners) {
-        let index = self.count;
-        self.count += 1;
+        let index = self.len() as u32;
+        for (side, value) in self.sides.iter_mut().zip(corners.coordinates()) {
+            side.push(value);
+        }
+        if self.heads.is_empty() {
+            return;
+        }
         match self.cells(corners, 0.0).filter(|cells| number(cells) <= MAX_CELLS) {
             Some(cells) => {
                 for cell in all(cells) {
                     let list = self.list(cell);
                     if let Some(head) = self.heads.get_mut(list) {
-                        self.entries.push([index, *head]);
+                        self.entries.push(Entry { index, next: *head, first: cells[0] });
                         *head = (self.entries.len() - 1) as u32;
                     }
                 }
@@ -83,24 +115,57 @@ impl BoxGrid {
         }
     }
 
-    /// Whether a box passes the test. Only boxes that might be at most `margin` away from `corners` are
-    /// tested, some of them several times.
-    pub fn any_near(&self, corners: &Corners, margin: f32, mut test: impl FnMut(usize) -> bool) -> bool {
-        let mut passes = |index: u32| test(index as usize);
-        let is_small = |cells: &[Cell; 2]| number(cells) <= u64::from(self.count);
-        let Some(cells) = self.cells(corners, margin).filter(is_small) else {
-            return (0..self.count).any(passes);
-        };
+    /// Whether a box passes the test, which gets the index of the box. Only boxes that might be at most `margin` away
+    /// from `corners` are tested, in any order, and a few more of them once one has passed.
+    #[inline]
+    pub fn any_near(
+        &self,
+        corners: &Corners,
+        margin: f32,
+        mut test: impl FnMut(usize, &Corners) -> bool,
+    ) -> bool {
+        let worth = self.len() as u64 / FAST_TESTS;
+        let cells =
+            self.cells(corners, margin).filter(|cells| !self.heads.is_empty() && number(cells) <= worth);
+        let Some(cells) = cells else { return self.any(test) };
+        let mut passes = |index: u32| self.get(index).is_some_and(|other| test(index as usize, &other));
         for cell in all(cells) {
             let mut entry = self.heads.get(self.list(cell)).copied().unwrap_or(NONE);
-            while let Some(&[index, next]) = self.entries.get(entry as usize) {
-                if passes(index) {
+            while let Some(&Entry { index, next, first }) = self.entries.get(entry as usize) {
+                // Boxes that share several cells are tested in the first of them.
+                let is_first = [0, 1].iter().all(|&axis| first[axis].max(cells[0][axis]) == cell[axis]);
+                if is_first && passes(index) {
                     return true;
                 }
                 entry = next;
             }
         }
         self.wide.iter().copied().any(passes)
+    }
+
+    /// Whether any box passes the test. Tests several boxes at a time, which the compiler can turn into vector
+    /// instructions.
+    #[inline]
+    fn any(&self, mut test: impl FnMut(usize, &Corners) -> bool) -> bool {
+        let [left, top, right, bottom] = self.sides.each_ref().map(|side| side.as_chunks::<LANES>());
+        let blocks = left.0.iter().zip(top.0).zip(right.0).zip(bottom.0);
+        for (block, (((left, top), right), bottom)) in blocks.enumerate() {
+            let mut passes = false;
+            for lane in 0..LANES {
+                let [left, top, right, bottom] = [left[lane], top[lane], right[lane], bottom[lane]];
+                passes |= test(block * LANES + lane, &Corners { left, top, right, bottom });
+            }
+            if passes {
+                return true;
+            }
+        }
+        let rest = self.len() - left.1.len();
+        (rest..self.len()).any(|index| self.get(index as u32).is_some_and(|other| test(index, &other)))
+    }
+
+    fn get(&self, index: u32) -> Option<Corners> {
+        let [left, top, right, bottom] = self.sides.each_ref().map(|side| side.get(index as usize).copied());
+        Some(Corners { left: left?, top: top?, right: right?, bottom: bottom? })
     }
 
     /// The first and the last cell that a box touches; `None` if it is not finite.
@@ -112,10 +177,10 @@ impl BoxGrid {
         is_finite(corners).then(|| [cell(first), cell(last)])
     }
 
-    /// The list of a cell. Other cells may have the same list.
+    /// The list of a cell.
     fn list(&self, [column, row]: Cell) -> usize {
         let hash = column.wrapping_mul(0x9e37_79b1) ^ row.wrapping_mul(0x85eb_ca77).rotate_left(16);
-        (hash ^ (hash >> 15)) as usize & (self.heads.len() - 1)
+        (hash ^ (hash >> 15)) as usize & self.heads.len().wrapping_sub(1)
     }
 }
 
@@ -170,7 +235,7 @@ mod tests {
         let mut tests = 0;
         for (i, own) in boxes.iter().enumerate() {
             let mut near = vec![false; i];
-            grid.any_near(own, 0.0, |other| {
+            grid.any_near(own, 0.0, |other, _| {
                 near[other] = true;
                 tests += 1;
                 false
@@ -206,8 +271,8 @@ mod tests {
         let boxes = [boxes(), vec![nan]].concat();
         let mut grid = BoxGrid::new(boxes.iter());
         boxes.iter().for_each(|corners| grid.insert(corners));
-        assert!(grid.any_near(&boxes[7], 0.0, |other| other == 400));
-        assert!((0..400).all(|i| grid.any_near(&nan, 0.0, |other| other == i)));
+        assert!(grid.any_near(&boxes[7], 0.0, |other, _| other == 400));
+        assert!((0..400).all(|i| grid.any_near(&nan, 0.0, |other, _| other == i)));
     }
 
     #[test]
@@ -215,6 +280,6 @@ mod tests {
         let boxes = boxes();
         let mut grid = BoxGrid::undivided();
         boxes.iter().for_each(|corners| grid.insert(corners));
-        assert!((0..400).all(|i| grid.any_near(&boxes[7], 0.0, |other| other == i)));
+        assert!((0..400).all(|i| grid.any_near(&boxes[7], 0.0, |other, _| other == i)));
     }
 }

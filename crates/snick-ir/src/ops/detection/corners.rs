@@ -37,28 +37,32 @@ impl Corners {
 
     /// Width and height of the intersection; `None` if the boxes are disjoint.
     pub fn intersection(&self, other: &Self, unit: f32) -> Option<[f32; 2]> {
-        let disjoint = other.left > self.right
-            || other.right < self.left
-            || other.top > self.bottom
-            || other.bottom < self.top;
+        let (is_disjoint, size) = self.overlap(other, unit);
+        (!is_disjoint).then_some(size)
+    }
+
+    /// Whether the boxes are disjoint; width and height of the intersection if they are not.
+    fn overlap(&self, other: &Self, unit: f32) -> (bool, [f32; 2]) {
+        let is_disjoint = (other.left > self.right)
+            | (other.right < self.left)
+            | (other.top > self.bottom)
+            | (other.bottom < self.top);
         let both = Self {
             left: self.left.max(other.left),
             top: self.top.max(other.top),
             right: self.right.min(other.right),
             bottom: self.bottom.min(other.bottom),
         };
-        (!disjoint).then(|| both.size(unit))
+        (is_disjoint, both.size(unit))
     }
 
-    /// Intersection over union.
+    /// Intersection over union. Computes it without branches, so that loops can use vector instructions.
+    #[inline]
     pub fn iou(&self, other: &Self, unit: f32) -> f32 {
-        match self.intersection(other, unit) {
-            Some([width, height]) if width > 0.0 && height > 0.0 => {
-                let shared = width * height;
-                shared / (self.area(unit) + other.area(unit) - shared)
-            }
-            _ => 0.0,
-        }
+        let (is_disjoint, [width, height]) = self.overlap(other, unit);
+        let shared = width * height;
+        let iou = shared / (self.area(unit) + other.area(unit) - shared);
+        if !is_disjoint & (width > 0.0) & (height > 0.0) { iou } else { 0.0 }
     }
 
     /// Applies regression deltas: moves the centre by `[dx, dy]` times the size, and multiplies the size by

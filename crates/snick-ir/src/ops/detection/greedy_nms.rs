@@ -13,21 +13,19 @@ pub fn nms<T: Copy>(
     limit: usize,
 ) -> Vec<T> {
     let boxes: Vec<Corners> = candidates.iter().map(corners).collect();
-    let mut chosen: Vec<(T, Corners)> = Vec::new();
+    let mut chosen: Vec<T> = Vec::new();
     // The IoU of boxes that are apart is 0, which only exceeds a negative threshold.
     let mut grid = if threshold >= 0.0 { BoxGrid::new(boxes.iter()) } else { BoxGrid::undivided() };
     for (candidate, own) in candidates.iter().zip(&boxes) {
         if chosen.len() >= limit {
             break;
         }
-        let covers =
-            |other: usize| chosen.get(other).is_some_and(|(_, other)| own.iou(other, unit) > threshold);
-        if !grid.any_near(own, 0.0, covers) {
+        if !grid.any_near(own, 0.0, |_, other| own.iou(other, unit) > threshold) {
             grid.insert(own);
-            chosen.push((*candidate, *own));
+            chosen.push(*candidate);
         }
     }
-    chosen.into_iter().map(|(candidate, _)| candidate).collect()
+    chosen
 }
 
 #[cfg(test)]

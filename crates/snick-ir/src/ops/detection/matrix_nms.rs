@@ -107,10 +107,8 @@ impl MatrixNms {
         let mut kept = Vec::new();
         for (&(position, score), own) in good.iter().zip(&all) {
             let (mut most, mut decay) = (0f32, 1f32);
-            grid.any_near(own, 0.0, |better| {
-                let (Some(other), Some(&hidden)) = (all.get(better), covered.get(better)) else {
-                    return false;
-                };
+            grid.any_near(own, 0.0, |better, other| {
+                let Some(&hidden) = covered.get(better) else { return false };
                 let overlap = overlap(own, other, unit);
                 most = most.max(overlap);
                 decay = decay.min(match self.decay_function {

@@ -175,12 +175,8 @@ impl MulticlassNms {
         let mut kept: Vec<(usize, f32)> = Vec::new();
         for (position, score) in candidates {
             let Some(own) = corners(position) else { continue };
-            let covers = |other: usize| {
-                let other = kept.get(other).and_then(|&(other, _)| boxes.get(other));
-                other.is_some_and(|other| overlap(&own.coordinates(), other, unit) >= threshold)
-            };
             // Twice the distance at which boxes overlap, because that is rounded.
-            if grid.any_near(&own, 2.0 * unit, covers) {
+            if grid.any_near(&own, 2.0 * unit, |_, other| overlap(&own, other, unit) >= threshold) {
                 continue;
             }
             grid.insert(&own);
@@ -196,15 +192,11 @@ impl MulticlassNms {
 
 /// Intersection over union. Unlike in [`super::corners::Corners::iou`], boxes less than one unit apart
 /// overlap.
-fn overlap(a: &[f32; 4], b: &[f32; 4], unit: f32) -> f32 {
-    let area = |[x0, y0, x1, y1]: [f32; 4]| (x1 - x0 + unit) * (y1 - y0 + unit);
-    let areas = [area(*a), area(*b)];
-    if areas.iter().any(|&area| area <= 0.0) {
-        return 0.0;
-    }
-    let ([x0, y0, x1, y1], [u0, v0, u1, v1]) = (*a, *b);
-    let width = (x1.min(u1) - x0.max(u0) + unit).max(0.0);
-    let height = (y1.min(v1) - y0.max(v0) + unit).max(0.0);
+fn overlap(a: &Corners, b: &Corners, unit: f32) -> f32 {
+    let areas = [a.area(unit), b.area(unit)];
+    let width = (a.right.min(b.right) - a.left.max(b.left) + unit).max(0.0);
+    let height = (a.bottom.min(b.bottom) - a.top.max(b.top) + unit).max(0.0);
     let shared = width * height;
-    shared / (areas[0] + areas[1] - shared)
+    let overlap = shared / (areas[0] + areas[1] - shared);
+    if areas.iter().any(|&area| area <= 0.0) { 0.0 } else { overlap }
 }

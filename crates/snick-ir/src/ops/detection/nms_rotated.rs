@@ -4,7 +4,7 @@ use snick_tensor::Tensor;
 
 use super::checks::wrong_shape;
 use super::corners::Corners;
-use super::nms_selection::{NmsLimits, infer};
+use super::nms_selection::{NmsLimits, PlacedBox, infer};
 use super::rotated_box::RotatedBox;
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, leading};
@@ -46,7 +46,7 @@ impl EvalOp for NmsRotated {
         let values = boxes.to_f32_vec()?;
         let rotated: Vec<RotatedBox> =
             values.as_chunks().0.iter().map(|&numbers| RotatedBox::new(numbers, turn)).collect();
-        let iou = |a: usize, b: usize| match (rotated.get(a), rotated.get(b)) {
+        let iou = |a: &PlacedBox, b: &PlacedBox| match (rotated.get(a.index), rotated.get(b.index)) {
             (Some(a), Some(b)) => a.iou(b),
             _ => 0.0,
         };

@@ -35,6 +35,15 @@ pub fn infer(cx: &mut Infer, numbers: i64, index: ElementType) -> Result<Facts, 
     ]))
 }
 
+/// A box.
+#[derive(Copy, Clone, Debug)]
+pub struct PlacedBox {
+    /// The index of the box across all batches.
+    pub index: usize,
+    /// The smallest upright box around it.
+    pub bounds: Corners,
+}
+
 /// Selection parameters.
 #[derive(Copy, Clone, Debug)]
 pub struct NmsLimits {
@@ -72,13 +81,13 @@ impl NmsLimits {
     fn pick(
         &self,
         scores: &[f32],
-        bounds: &[Corners],
-        iou: impl Fn(usize, usize) -> f32,
+        boxes: &[PlacedBox],
+        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
     ) -> Vec<(usize, f32)> {
         let good = scores.iter().enumerate().filter(|(_, score)| **score > self.score_threshold);
         // A heap, because most candidates are never examined.
         let rest = good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
-        if self.sigma > 0.0 { self.pick_soft(rest, iou) } else { self.pick_hard(rest, bounds, iou) }
+        if self.sigma > 0.0 { self.pick_soft(rest, boxes, iou) } else { self.pick_hard(rest, boxes, iou) }
     }
 
     fn suppresses(&self, iou: f32) -> bool {
@@ -88,23 +97,26 @@ impl NmsLimits {
     fn pick_hard(
         &self,
         mut rest: BinaryHeap<Candidate>,
-        bounds: &[Corners],
-        iou: impl Fn(usize, usize) -> f32,
+        boxes: &[PlacedBox],
+        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
     ) -> Vec<(usize, f32)> {
+        let bounds = |candidate: &Candidate| boxes.get(candidate.index).map(|own| &own.bounds);
         let mut grid = match self.suppresses(0.0) {
             true => BoxGrid::undivided(),
-            false => BoxGrid::new(rest.iter().filter_map(|candidate| bounds.get(candidate.index))),
+            false => BoxGrid::new(rest.iter().filter_map(bounds)),
         };
         let mut picked: Vec<(usize, f32)> = Vec::new();
         while picked.len() < self.max_per_class
             && let Some(next) = rest.pop()
         {
-            let Some(own) = bounds.get(next.index) else { continue };
-            let suppresses = |other: usize| {
-                picked.get(other).is_some_and(|&(other, _)| self.suppresses(iou(next.index, other)))
+            let Some(own) = boxes.get(next.index) else { continue };
+            let suppresses = |other: usize, &bounds: &Corners| {
+                let index =
+                    picked.get(other).and_then(|&(other, _)| boxes.get(other)).map_or(0, |it| it.index);
+                self.suppresses(iou(own, &PlacedBox { index, bounds }))
             };
-            if !grid.any_near(own, 0.0, suppresses) {
-                grid.insert(own);
+            if !grid.any_near(&own.bounds, 0.0, suppresses) {
+                grid.insert(&own.bounds);
                 picked.push((next.index, next.score));
             }
         }
@@ -116,17 +128,20 @@ impl NmsLimits {
     fn pick_soft(
         &self,
         mut rest: BinaryHeap<Candidate>,
-        iou: impl Fn(usize, usize) -> f32,
+        boxes: &[PlacedBox],
+        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
     ) -> Vec<(usize, f32)> {
         let scale = -0.5 / self.sigma;
         let mut picked: Vec<(usize, f32)> = Vec::new();
         while picked.len() < self.max_per_class
             && let Some(mut next) = rest.pop()
         {
+            let Some(own) = boxes.get(next.index) else { continue };
             let before = next.score;
             let mut suppressed = false;
-            for &(other, _) in picked.iter().skip(next.compared).rev() {
-                let iou = iou(next.index, other);
+            let new = picked.iter().skip(next.compared).rev();
+            for other in new.filter_map(|&(other, _)| boxes.get(other)) {
+                let iou = iou(own, other);
                 suppressed = self.suppresses(iou);
                 if suppressed {
                     break;
@@ -152,14 +167,14 @@ impl NmsLimits {
     }
 
     /// Computes the outputs for scores `[batch, classes, boxes]`: rows of batch, class and box; rows of
-    /// batch, class and score; and the number of rows. `iou` compares boxes by their index across all
-    /// batches; it is 0 if their `bounds` do not touch.
+    /// batch, class and score; and the number of rows. `bounds` has the bounds of the boxes of all batches, and
+    /// `iou` compares two boxes; it is 0 if their bounds do not touch.
     pub fn select(
         &self,
         boxes: &Tensor,
         scores: &Tensor,
         bounds: &[Corners],
-        iou: impl Fn(usize, usize) -> f32,
+        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
         descending: bool,
         index: ElementType,
     ) -> Result<Vec<Tensor>, OpError> {
@@ -172,7 +187,9 @@ impl NmsLimits {
             let (batch, class) = (row / classes, row % classes);
             let first = batch * count;
             let bounds = bounds.get(first..first + count).unwrap_or_default();
-            let picked = self.pick(scores, bounds, |a, b| iou(first + a, first + b));
+            let boxes: Vec<PlacedBox> =
+                (first..).zip(bounds).map(|(index, &bounds)| PlacedBox { index, bounds }).collect();
+            let picked = self.pick(scores, &boxes, &iou);
             found.extend(picked.iter().map(|&(i, score)| (score, [batch as i64, class as i64, i as i64])));
         }
         if descending {

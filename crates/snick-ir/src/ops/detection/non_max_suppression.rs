@@ -4,7 +4,7 @@ use snick_tensor::Tensor;
 
 use super::checks::{expect_f32_or_half, expect_size, wrong_shape};
 use super::corners::Corners;
-use super::nms_selection::{NmsLimits, infer};
+use super::nms_selection::{NmsLimits, PlacedBox, infer};
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since, leading};
 
@@ -74,9 +74,10 @@ impl EvalOp for NonMaxSuppression {
         let values = if limits.max_per_class == 0 { Vec::new() } else { boxes.to_f32_vec()? };
         let corners: Vec<Corners> =
             values.as_chunks().0.iter().map(|&numbers| self.corners(numbers)).collect();
-        let iou = |a: usize, b: usize| match (corners.get(a), corners.get(b)) {
-            (Some(a), Some(b)) if a.area(0.0) > 0.0 && b.area(0.0) > 0.0 => a.iou(b, 0.0),
-            _ => 0.0,
+        let iou = |a: &PlacedBox, b: &PlacedBox| {
+            let (a, b) = (&a.bounds, &b.bounds);
+            let iou = a.iou(b, 0.0);
+            if a.area(0.0) > 0.0 && b.area(0.0) > 0.0 { iou } else { 0.0 }
         };
         let index = self.output_type.element_type();
         let mut outputs = limits.select(boxes, scores, &corners, iou, self.sort_result_descending, index)?;
