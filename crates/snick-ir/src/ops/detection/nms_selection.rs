@@ -44,6 +44,13 @@ pub struct PlacedBox {
     pub bounds: Corners,
 }
 
+/// Compares boxes.
+pub trait BoxOverlap {
+    /// The IoU of a box with another one, which has these bounds, and the index across all batches that `index` returns.
+    /// It is 0 if their bounds do not touch.
+    fn iou(&self, own: &PlacedBox, bounds: &Corners, index: impl FnOnce() -> usize) -> f32;
+}
+
 /// Selection parameters.
 #[derive(Copy, Clone, Debug)]
 pub struct NmsLimits {
@@ -77,28 +84,27 @@ impl NmsLimits {
         })
     }
 
-    /// Indices and scores of the selected boxes of one class, best first. `iou` compares two boxes.
-    fn pick(
-        &self,
-        scores: &[f32],
-        boxes: &[PlacedBox],
-        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
-    ) -> Vec<(usize, f32)> {
+    /// Indices and scores of the selected boxes of one class, best first.
+    fn pick(&self, scores: &[f32], boxes: &[PlacedBox], overlap: &impl BoxOverlap) -> Vec<(usize, f32)> {
         let good = scores.iter().enumerate().filter(|(_, score)| **score > self.score_threshold);
         // A heap, because most candidates are never examined.
         let rest = good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
-        if self.sigma > 0.0 { self.pick_soft(rest, boxes, iou) } else { self.pick_hard(rest, boxes, iou) }
+        if self.sigma > 0.0 {
+            self.pick_soft(rest, boxes, overlap)
+        } else {
+            self.pick_hard(rest, boxes, overlap)
+        }
     }
 
     fn suppresses(&self, iou: f32) -> bool {
-        iou > self.iou_threshold || (self.drop_equal && iou == self.iou_threshold)
+        (iou > self.iou_threshold) | (self.drop_equal & (iou == self.iou_threshold))
     }
 
     fn pick_hard(
         &self,
         mut rest: BinaryHeap<Candidate>,
         boxes: &[PlacedBox],
-        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
+        overlap: &impl BoxOverlap,
     ) -> Vec<(usize, f32)> {
         let bounds = |candidate: &Candidate| boxes.get(candidate.index).map(|own| &own.bounds);
         let mut grid = match self.suppresses(0.0) {
@@ -110,10 +116,10 @@ impl NmsLimits {
             && let Some(next) = rest.pop()
         {
             let Some(own) = boxes.get(next.index) else { continue };
-            let suppresses = |other: usize, &bounds: &Corners| {
+            let suppresses = |other: usize, bounds: &Corners| {
                 let index =
-                    picked.get(other).and_then(|&(other, _)| boxes.get(other)).map_or(0, |it| it.index);
-                self.suppresses(iou(own, &PlacedBox { index, bounds }))
+                    || picked.get(other).and_then(|&(other, _)| boxes.get(other)).map_or(0, |it| it.index);
+                self.suppresses(overlap.iou(own, bounds, index))
             };
             if !grid.any_near(&own.bounds, 0.0, suppresses) {
                 grid.insert(&own.bounds);
@@ -129,7 +135,7 @@ impl NmsLimits {
         &self,
         mut rest: BinaryHeap<Candidate>,
         boxes: &[PlacedBox],
-        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
+        overlap: &impl BoxOverlap,
     ) -> Vec<(usize, f32)> {
         let scale = -0.5 / self.sigma;
         let mut picked: Vec<(usize, f32)> = Vec::new();
@@ -141,7 +147,7 @@ impl NmsLimits {
             let mut suppressed = false;
             let new = picked.iter().skip(next.compared).rev();
             for other in new.filter_map(|&(other, _)| boxes.get(other)) {
-                let iou = iou(own, other);
+                let iou = overlap.iou(own, &other.bounds, || other.index);
                 suppressed = self.suppresses(iou);
                 if suppressed {
                     break;
@@ -167,14 +173,13 @@ impl NmsLimits {
     }
 
     /// Computes the outputs for scores `[batch, classes, boxes]`: rows of batch, class and box; rows of
-    /// batch, class and score; and the number of rows. `bounds` has the bounds of the boxes of all batches, and
-    /// `iou` compares two boxes; it is 0 if their bounds do not touch.
+    /// batch, class and score; and the number of rows. `bounds` has the bounds of the boxes of all batches.
     pub fn select(
         &self,
         boxes: &Tensor,
         scores: &Tensor,
         bounds: &[Corners],
-        iou: impl Fn(&PlacedBox, &PlacedBox) -> f32,
+        overlap: &impl BoxOverlap,
         descending: bool,
         index: ElementType,
     ) -> Result<Vec<Tensor>, OpError> {
@@ -189,7 +194,7 @@ impl NmsLimits {
             let bounds = bounds.get(first..first + count).unwrap_or_default();
             let boxes: Vec<PlacedBox> =
                 (first..).zip(bounds).map(|(index, &bounds)| PlacedBox { index, bounds }).collect();
-            let picked = self.pick(scores, &boxes, &iou);
+            let picked = self.pick(scores, &boxes, overlap);
             found.extend(picked.iter().map(|&(i, score)| (score, [batch as i64, class as i64, i as i64])));
         }
         if descending {

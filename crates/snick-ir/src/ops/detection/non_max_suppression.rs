@@ -4,7 +4,7 @@ use snick_tensor::Tensor;
 
 use super::checks::{expect_f32_or_half, expect_size, wrong_shape};
 use super::corners::Corners;
-use super::nms_selection::{NmsLimits, PlacedBox, infer};
+use super::nms_selection::{BoxOverlap, NmsLimits, PlacedBox, infer};
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since, leading};
 
@@ -29,6 +29,17 @@ op! {
         /// Element type of outputs 0 and 2.
         #[since(3)]
         pub output_type: IndexType = IndexType::I64,
+    }
+}
+
+/// Boxes that are their own bounds. A box without area does not overlap with others.
+struct Upright;
+
+impl BoxOverlap for Upright {
+    #[inline]
+    fn iou(&self, own: &PlacedBox, bounds: &Corners, _: impl FnOnce() -> usize) -> f32 {
+        let iou = own.bounds.iou(bounds, 0.0);
+        if (own.bounds.area(0.0) > 0.0) & (bounds.area(0.0) > 0.0) { iou } else { 0.0 }
     }
 }
 
@@ -74,13 +85,9 @@ impl EvalOp for NonMaxSuppression {
         let values = if limits.max_per_class == 0 { Vec::new() } else { boxes.to_f32_vec()? };
         let corners: Vec<Corners> =
             values.as_chunks().0.iter().map(|&numbers| self.corners(numbers)).collect();
-        let iou = |a: &PlacedBox, b: &PlacedBox| {
-            let (a, b) = (&a.bounds, &b.bounds);
-            let iou = a.iou(b, 0.0);
-            if a.area(0.0) > 0.0 && b.area(0.0) > 0.0 { iou } else { 0.0 }
-        };
         let index = self.output_type.element_type();
-        let mut outputs = limits.select(boxes, scores, &corners, iou, self.sort_result_descending, index)?;
+        let mut outputs =
+            limits.select(boxes, scores, &corners, &Upright, self.sort_result_descending, index)?;
         if !self.has_scores() {
             outputs.truncate(1);
         }
