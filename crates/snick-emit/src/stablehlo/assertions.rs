@@ -38,8 +38,8 @@ fn declared(graph: &Graph, id: NodeId, x: &Operand, function: &mut FunctionBuild
             |what: String| format!("input `{}` needs axis {axis} to be {what}", graph.node(id).name());
         let symbols = graph.symbols();
         let size = function.size(x, axis);
-        let is_source = |symbol| matches!(function.scope.sources.get(&symbol), Some((source, at)) if (source.id, *at) == (x.id, axis));
-        if !dim.as_symbol().is_some_and(is_source) {
+        let source = dim.as_symbol().and_then(|symbol| function.scope.sources.get(&symbol));
+        if source.is_none_or(|(source, at)| (source.id, *at) != (x.id, axis)) {
             if function.knows(dim) {
                 let want = function.number(dim)?;
                 let holds = function.compares("EQ", &size, &want);
@@ -66,6 +66,12 @@ fn of_layers(model: &Graph, inputs: &[(NodeId, Operand)], function: &mut Functio
     // The symbols of `found` are those of this copy.
     let mut copy = model.clone();
     let found = conditions(&mut copy, EmptyAxes::Allowed);
+    // The conditions assume that the elements of small integer inputs are not negative, which not every run meets.
+    let has_elements =
+        |id| copy.fact(Value { node: id, port: 0 }).is_some_and(|fact| fact.elements().is_some());
+    if copy.parameters().any(has_elements) {
+        return Ok(());
+    }
     let mut places: HashMap<SymbolId, (InputAxis, SymExpr)> = HashMap::new();
     for (parameter, (_, x)) in copy.parameters().zip(inputs) {
         let fact = copy.fact(Value { node: parameter, port: 0 });
