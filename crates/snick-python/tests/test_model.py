@@ -392,8 +392,10 @@ def test_openvino_models(add):
 def test_control_c_ends_a_run():
     if not hasattr(signal, "pthread_kill") or threading.current_thread() is not threading.main_thread():
         pytest.skip("no signals to this thread")
+    # A shell starts background jobs with this signal ignored.
     program = """
-import threading, _thread, signal, numpy as np, snick
+import threading, signal, numpy as np, snick
+signal.signal(signal.SIGINT, signal.default_int_handler)
 lines = ['  %x = Parameter-1 {element_type: f32, shape: "1000,1000"}', '  %m0 = MatMul-1(%x, %x)']
 lines += [f'  %m{i} = MatMul-1(%m{i - 1}, %x)' for i in range(1, 3000)]
 model = snick.parse('snick 1\\ngraph "g" {\\n' + chr(10).join(lines) + '\\n  %y = Result-1(%m2999)\\n}\\n')
