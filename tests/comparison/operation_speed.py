@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +39,7 @@ Asin f32[1,256,56,56]
 Asinh f32[1,256,56,56]
 Atan f32[1,256,56,56]
 Atanh f32[1,256,56,56]
-AvgPool f32[1,192,56,56] {"strides":[1,1],"pads_begin":[1,1],"pads_end":[1,1],"kernel":[3,3],"exclude-pad":true,"rounding_type":"floor","auto_pad":"explicit"}
+AvgPool f32[1,192,56,56] {"strides":[1,1],"pads_begin":[1,1],"pads_end":[1,1],"kernel":[3,3],"exclude-pad":true,"rounding_type":"floor","auto_pad":"explicit","dilations":[1,1]}
 BatchNormInference f32[1,256,56,56] w[256] w[256] w[256] p[256] {"epsilon":0.001}
 BatchToSpace f32[4,256,28,28] <1,1,2,2> <0,0,0,0> <0,0,0,0>
 BitwiseAnd 99:i32[1,256,56,56] 99:i32[1,256,56,56] {"auto_broadcast":"numpy"}
@@ -290,6 +292,17 @@ def compared(snick, line, opset, rounds):
     return best
 
 
+def measured(snick, line, rounds):
+    """The times with the newest operation set that has the operation, or why there are none."""
+    reasons = []
+    for opset in (f"opset{number}" for number in range(16, 0, -1)):
+        try:
+            return compared(snick, line, opset, rounds)
+        except Exception as error:
+            reasons.append(str(error).strip().split("\n")[-1][:200])
+    return next((reason for reason in reasons if not reason.startswith("Couldn't create")), reasons[0])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("snick")
@@ -299,17 +312,17 @@ def main():
     args = parser.parse_args()
     rows = []
     for line in (line for line in SIZES.strip().split("\n") if args.only in line):
-        reasons = []
-        for opset in (f"opset{number}" for number in range(16, 0, -1)):
+        name = line.partition(" {")[0]
+        # In a process of its own, because OpenVINO may crash.
+        with ProcessPoolExecutor(1) as pool:
             try:
-                ours, theirs = compared(args.snick, line, opset, args.rounds)
-                rows.append((ours / theirs, ours, theirs, line.partition(" {")[0]))
-                break
-            except Exception as error:
-                reasons.append(str(error).strip().split("\n")[-1][:200])
+                found = pool.submit(measured, args.snick, line, args.rounds).result()
+            except BrokenProcessPool:
+                found = "the process crashed"
+        if isinstance(found, str):
+            print(f"{name}: {found}", file=sys.stderr)
         else:
-            known = [reason for reason in reasons if not reason.startswith("Couldn't create")] or reasons
-            print(f"{line.partition(' {')[0]}: {known[0]}", file=sys.stderr)
+            rows.append((found[0] / found[1], *found, name))
     for ratio, ours, theirs, name in sorted(rows, reverse=True):
         if ratio >= args.least:
             print(f"{ratio:7.2f} {ours:9.3f} ms {theirs:9.3f} ms  {name}")
@@ -317,4 +330,5 @@ def main():
         print(f"{len(rows)} operations, median {statistics.median(row[0] for row in rows):.2f}")
 
 
-main()
+if __name__ == "__main__":
+    main()
