@@ -12,7 +12,7 @@ use super::emitter::{FunctionBuilder, OpKind, Operand, Result};
 /// An axis of an input.
 type InputAxis = (NodeId, usize);
 
-/// Writes the conditions that the sizes of the inputs must meet: those that the inputs declare, and those of the layers.
+/// Writes assertions for the declared sizes of the inputs, and for the conditions that layers impose on these sizes.
 /// `model` is the graph before it was legalized to `graph`, whose inputs are already written.
 pub(super) fn write(model: &Graph, graph: &Graph, function: &mut FunctionBuilder) -> Result {
     let inputs: Vec<(NodeId, Operand)> = graph
@@ -63,7 +63,7 @@ fn declared(graph: &Graph, id: NodeId, x: &Operand, function: &mut FunctionBuild
 
 /// The conditions of layers, without those that concern more than the sizes of inputs.
 fn of_layers(model: &Graph, inputs: &[(NodeId, Operand)], function: &mut FunctionBuilder) -> Result {
-    // The symbols of `found` are those of this copy.
+    // `found` uses the symbols of this copy.
     let mut copy = model.clone();
     let found = conditions(&mut copy, EmptyAxes::Allowed);
     // The conditions assume that the elements of small integer inputs are not negative, which not every run meets.

@@ -11,7 +11,7 @@ const MAX_LISTS_LOG2: u32 = 16;
 /// A grid of fewer cells is not divided, because tests of all boxes are faster.
 const MIN_CELLS: f32 = 24.0;
 
-/// The number of tests of all boxes in a row that take as long as looking into a cell.
+/// Searching one cell takes about as long as this many tests of consecutive boxes.
 const FAST_TESTS: u64 = 16;
 
 /// The number of boxes that are tested at a time.
@@ -24,8 +24,8 @@ const NONE: u32 = u32::MAX;
 type Cell = [u32; 2];
 
 /// Boxes in the cells of a grid that they touch. The boxes have the indices 0, 1, 2 .. in the order in which
-/// they were inserted. The grid is a hash table, so it may be much larger than the number of boxes: detectors
-/// move the boxes of each class far away from those of other classes.
+/// they were inserted. The grid is a hash table, because most cells may be empty: many detectors shift the boxes
+/// of each class by a large distance, so that classes do not overlap.
 pub struct BoxGrid {
     /// The corner of the first cell.
     origin: [f32; 2],
