@@ -329,7 +329,7 @@ fn proved_conditions_are_not_asserted() {
         "%x = Parameter-1 {element_type: f32, shape: \"N,3\"}
          %y = Abs-1(%x)
          %z = Concat-1(%x, %y) {axis: 1}
-         %s = Const-1 i64[1] <-1>
+         %s = Const-1 i64[2] <-1, 3>
          %b = Reshape-1(%z, %s) {special_zero: false}
          %r = Result-1(%b)",
     );
