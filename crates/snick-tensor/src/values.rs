@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 use bytemuck::checked::CheckedCastError;
 
+use crate::buffer::Buffer;
 use crate::convert::{Wide, decode};
 use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::strided_copy;
@@ -38,6 +39,19 @@ impl Tensor {
                 Cow::Owned(bytes)
             }
         }
+    }
+
+    /// A copy of the elements, whose type has the size of `T`, in row-major order.
+    ///
+    /// # Errors
+    /// [`TensorError::OutOfMemory`].
+    pub(crate) fn copied<T: Pod>(&self) -> Result<Buffer<T>, TensorError> {
+        let mut copy = Buffer::any(self.len())?;
+        match self.packed_bytes() {
+            Some(bytes) => bytemuck::cast_slice_mut(&mut copy).copy_from_slice(bytes),
+            None => strided_copy::pack(self, bytemuck::cast_slice_mut(&mut copy)),
+        }
+        Ok(copy)
     }
 
     /// The elements in row-major order, borrowed if they are packed and aligned.

@@ -37,13 +37,14 @@ pub(crate) fn exp_or_zero<I: Instructions>(x: f32) -> f32 {
     if x < LEAST { 0.0 } else { result }
 }
 
+/// ln 2 in two parts. The first has so few bits that its products with exponents are exact.
+const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
+
 /// Splits `e^x` into a number near 1 and the exponent of a power of two; `|x|` is at most 128.
 #[inline(always)]
 fn power<I: Instructions>(x: f32) -> (f32, i32) {
     // Adding this rounds to an integer in the low bits.
     const SHIFT: f32 = 12_582_912.0;
-    // ln 2 in two parts. The first has so few bits that its products are exact.
-    const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
     let shifted = multiply_add::<I>(x, std::f32::consts::LOG2_E, SHIFT);
     let whole = shifted - SHIFT;
     let rest = multiply_add::<I>(whole, -LN_2[0], x);
@@ -58,6 +59,43 @@ fn power<I: Instructions>(x: f32) -> (f32, i32) {
 #[inline(always)]
 fn two_to(exponent: i32) -> f32 {
     f32::from_bits((exponent.wrapping_add(127) as u32) << 23)
+}
+
+/// The natural logarithm, within 2e-7.
+#[inline(always)]
+pub(crate) fn ln<I: Instructions>(x: f32) -> f32 {
+    const TWO_TO_23: f32 = 8_388_608.0;
+    const HALF: u32 = std::f32::consts::FRAC_1_SQRT_2.to_bits();
+    // Subnormal numbers are scaled to normal ones.
+    let (scaled, shift) = if x < f32::MIN_POSITIVE { (x * TWO_TO_23, 23.0) } else { (x, 0.0) };
+    // `scaled` is `2^exponent` times a number from the root of a half to the root of two.
+    let above = scaled.to_bits().wrapping_sub(HALF);
+    let exponent = (above.cast_signed() >> 23) as f32 - shift;
+    let rest = f32::from_bits((above & 0x7f_ffff) + HALF) - 1.0;
+    let square = rest * rest;
+    let tail = [
+        0.333_333_3,
+        -0.249_999_94,
+        0.200_007_15,
+        -0.166_680_58,
+        0.142_493_23,
+        -0.124_201_41,
+        0.116_769_98,
+        -0.115_146_1,
+        7.037_683_6e-2,
+    ];
+    let tail = polynomial::<I, 9>(rest, tail) * square * rest;
+    let tail = multiply_add::<I>(exponent, LN_2[1], tail);
+    let result = multiply_add::<I>(exponent, LN_2[0], multiply_add::<I>(square, -0.5, tail) + rest);
+    if x > 0.0 && x < f32::INFINITY {
+        result
+    } else if x == 0.0 {
+        f32::NEG_INFINITY
+    } else if x < 0.0 {
+        f32::NAN
+    } else {
+        x
+    }
 }
 
 /// `1 / (1 + e^-x)`, within 2e-7.
@@ -169,24 +207,33 @@ mod tests {
 
     type Function = (&'static str, fn(f64) -> f64, f64);
 
-    const FUNCTIONS: [Function; 6] = [
+    const FUNCTIONS: [Function; 7] = [
         ("exp", f64::exp, 1e-7),
         ("sigmoid", |x| 1.0 / (1.0 + (-x).exp()), 2e-7),
         ("tanh", f64::tanh, 2e-7),
         ("exp_m1", f64::exp_m1, 5e-7),
         ("erf", libm::erf, 3e-7),
+        ("ln", f64::ln, 2e-7),
         ("soft_plus", |x| x.max(0.0) + (-x.abs()).exp().ln_1p(), 3e-7),
     ];
 
     struct All(f32);
 
     impl Vectorised for All {
-        type Output = [f32; 6];
+        type Output = [f32; 7];
 
         #[inline(always)]
-        fn run<I: Instructions>(self) -> [f32; 6] {
+        fn run<I: Instructions>(self) -> [f32; 7] {
             let x = self.0;
-            [exp::<I>(x), sigmoid::<I>(x), tanh::<I>(x), exp_m1::<I>(x), erf::<I>(x), soft_plus::<I>(x)]
+            [
+                exp::<I>(x),
+                sigmoid::<I>(x),
+                tanh::<I>(x),
+                exp_m1::<I>(x),
+                erf::<I>(x),
+                ln::<I>(x),
+                soft_plus::<I>(x),
+            ]
         }
     }
 
@@ -225,8 +272,12 @@ mod tests {
         assert!(power(f32::NAN).is_nan());
         let limits = |x| dispatch_best(All(x));
         assert!(limits(f32::NAN).iter().all(|y| y.is_nan()));
-        assert_eq!(limits(f32::INFINITY), [f32::INFINITY, 1.0, 1.0, f32::INFINITY, 1.0, f32::INFINITY]);
-        assert_eq!(limits(f32::NEG_INFINITY), [0.0, 0.0, -1.0, -1.0, -1.0, 0.0]);
-        assert_eq!(limits(0.0)[..5], [1.0, 0.5, 0.0, 0.0, 0.0]);
+        const INF: f32 = f32::INFINITY;
+        assert_eq!(limits(INF), [INF, 1.0, 1.0, INF, 1.0, INF, INF]);
+        let [rest @ .., ln, soft_plus] = limits(-INF);
+        assert_eq!((rest, soft_plus), ([0.0, 0.0, -1.0, -1.0, -1.0], 0.0));
+        assert!(ln.is_nan() && limits(-0.5)[5].is_nan());
+        assert_eq!(limits(0.0)[..6], [1.0, 0.5, 0.0, 0.0, 0.0, -INF]);
+        assert!((limits(f32::from_bits(1))[5] + 103.278_93).abs() < 1e-4);
     }
 }

@@ -1,21 +1,26 @@
 //! Normalisation along axes: OpenVINO's `MVN-6` and `NormalizeL2-1`.
 //!
 //! **Source.** Separate passes for the mean, the variance (the squared differences from the mean) and the
-//! scaling.
+//! scaling. A single column is read as `f32` and added up in short runs, whose sums are added in `f64`; the
+//! mean is two `f32`, so that differences from it are as exact as the elements. Numbers whose squares an `f32`
+//! cannot hold, and several columns, are computed in `f64`.
 //!
 //! **Loop nest**, outer to inner: [`Blocks`]; passes; lines; columns.
 //!
 //! **Threads.** Each thread computes some blocks.
 
+use std::ops::{Add, Mul, RangeInclusive, Sub};
+
+use bytemuck::Pod;
+
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::eps_mode::EpsMode;
-use crate::kernels::rows::Blocks;
+use crate::kernels::rows::{Blocks, PARTS, fold_in_parts};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{Element, SmallVector, Tensor, TensorError};
 
-/// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and
-/// variance are accumulated in `f64`.
+/// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`]; [`TensorError::UnsupportedType`] unless the elements are floats.
@@ -28,7 +33,10 @@ pub fn mvn(
 ) -> Result<Tensor, TensorError> {
     by_columns(input, axes, |block| {
         let count = block.count() as f64;
-        let means = block.sums(false, &zeros(block.inner())).scaled(|sum| sum / count);
+        // Differences from the first element add up more exactly than the elements.
+        let mut means = block.first();
+        let sums = block.sums(false, &means);
+        means.iter_mut().zip(&sums).for_each(|(mean, sum)| *mean += sum / count);
         let factors = match normalize_variance {
             true => block.sums(true, &means).scaled(|sum| 1.0 / mode.root(sum / count, eps)),
             false => Columns::from_elem(1.0, block.inner()),
@@ -75,6 +83,8 @@ trait Block {
     fn count(&self) -> usize;
     /// The number of elements in a line.
     fn inner(&self) -> usize;
+    /// The first element of each column, or 0 if it is not finite.
+    fn first(&self) -> Columns;
     /// The sum of each column's differences from its mean, or of their squares.
     fn sums(&self, squared: bool, means: &[f64]) -> Columns;
 }
@@ -84,13 +94,18 @@ struct Lines<'a, T> {
     inner: usize,
 }
 
-impl<T: Copy + Into<f64>> Block for Lines<'_, T> {
+impl<T: Real> Block for Lines<'_, T> {
     fn count(&self) -> usize {
         self.block.len() / self.inner
     }
 
     fn inner(&self) -> usize {
         self.inner
+    }
+
+    fn first(&self) -> Columns {
+        let finite = |&x: &T| Some(x.into()).filter(|x: &f64| x.is_finite()).unwrap_or(0.0);
+        self.block[..self.inner].iter().map(finite).collect()
     }
 
     fn sums(&self, squared: bool, means: &[f64]) -> Columns {
@@ -107,43 +122,79 @@ struct AddUp<'a, T> {
     sums: &'a mut [f64],
 }
 
-impl<T: Copy + Into<f64>> Vectorised for AddUp<'_, T> {
+/// A type whose columns are added up in runs.
+trait Real: Element + Pod + Into<f64> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    /// The nearest number of this type.
+    fn near(x: f64) -> Self;
+
+    /// The mean in two parts, for [`Real::minus`].
+    #[inline(always)]
+    fn parts(mean: f64) -> [Self; 2] {
+        let high = Self::near(mean);
+        [high, Self::near(mean - high.into())]
+    }
+
+    /// The difference from a mean.
+    #[inline(always)]
+    fn minus(self, [high, low]: [Self; 2]) -> Self {
+        self - high - low
+    }
+}
+
+impl Real for f32 {
+    #[inline(always)]
+    fn near(x: f64) -> f32 {
+        x as f32
+    }
+}
+
+impl Real for f64 {
+    #[inline(always)]
+    fn near(x: f64) -> f64 {
+        x
+    }
+}
+
+/// Sizes of factors and of sums that an `f32` holds, with all that they are computed from.
+const ORDINARY: RangeInclusive<f64> = 1e-30..=1e30;
+
+impl<T: Real> Vectorised for AddUp<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
         let Self { block, means, squared, sums } = self;
-        match squared {
-            true => add_up(block, means, sums, |x| x * x),
-            false => add_up(block, means, sums, |x| x),
+        if let ([sum], [mean]) = (&mut *sums, means) {
+            let mean = T::parts(*mean);
+            *sum = match squared {
+                true => sum_of(block, |x| x.minus(mean) * x.minus(mean)),
+                false => sum_of(block, |x| x.minus(mean)),
+            };
+            if ORDINARY.contains(&sum.abs()) {
+                return;
+            }
+            *sum = 0.0;
+        }
+        for line in block.chunks_exact(sums.len().max(1)) {
+            for ((sum, &x), mean) in sums.iter_mut().zip(line).zip(means) {
+                let difference = x.into() - mean;
+                *sum += if squared { difference * difference } else { difference };
+            }
         }
     }
 }
 
-/// Adds `f(x - mean)` of all lines to the sum of each column. A single column uses partial sums, so that the
-/// compiler vectorises them.
+/// The sum of `f(x)` over a column.
 #[inline(always)]
-fn add_up<T: Copy + Into<f64>>(block: &[T], means: &[f64], sums: &mut [f64], f: impl Fn(f64) -> f64) {
-    const PARTS: usize = 32;
-    if let ([sum], [mean]) = (&mut *sums, means) {
-        let mut parts = [0.0; PARTS];
-        let (lines, rest) = block.as_chunks::<PARTS>();
-        for line in lines {
-            for (part, &x) in parts.iter_mut().zip(line) {
-                *part += f(x.into() - mean);
-            }
-        }
-        for (part, &x) in parts.iter_mut().zip(rest) {
-            *part += f(x.into() - mean);
-        }
-        *sum = parts.iter().sum::<f64>();
-        return;
+fn sum_of<T: Real>(column: &[T], f: impl Fn(T) -> T) -> f64 {
+    /// Elements that are added in the type itself, at most 8 to a partial sum.
+    const RUN: usize = 8 * PARTS;
+    let mut sums = [0.0; PARTS];
+    for run in column.chunks(RUN) {
+        let parts = fold_in_parts(run, T::default(), |part, x| part + f(x));
+        sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part.into());
     }
-    for line in block.chunks_exact(sums.len().max(1)) {
-        for ((sum, &x), mean) in sums.iter_mut().zip(line).zip(means) {
-            *sum += f(x.into() - mean);
-        }
-    }
+    sums.iter().sum()
 }
 
 /// `(x - mean) * factor` of every element of a block.
@@ -154,29 +205,25 @@ struct Apply<'a, T> {
     factors: &'a [f64],
 }
 
-macro_rules! apply {
-    ($($t:ident)*) => {$(
-        impl Vectorised for Apply<'_, $t> {
-            type Output = ();
+impl<T: Real> Vectorised for Apply<'_, T> {
+    type Output = ();
 
-            #[inline(always)]
-            fn run<I: Instructions>(self) {
-                let Self { from, to, means, factors } = self;
-                if let ([mean], [factor]) = (means, factors) {
-                    let pairs = to.iter_mut().zip(from);
-                    return pairs.for_each(|(to, &x)| *to = ((f64::from(x) - mean) * factor) as $t);
-                }
-                for (from, to) in from.chunks_exact(means.len()).zip(to.chunks_exact_mut(means.len())) {
-                    for (((to, &x), mean), factor) in to.iter_mut().zip(from).zip(means).zip(factors) {
-                        *to = ((f64::from(x) - mean) * factor) as $t;
-                    }
-                }
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { from, to, means, factors } = self;
+        if let ([mean], [factor]) = (means, factors)
+            && ORDINARY.contains(&factor.abs())
+        {
+            let (mean, factor) = (T::parts(*mean), T::near(*factor));
+            return to.iter_mut().zip(from).for_each(|(to, x)| *to = x.minus(mean) * factor);
+        }
+        for (from, to) in from.chunks_exact(means.len()).zip(to.chunks_exact_mut(means.len())) {
+            for (((to, &x), mean), factor) in to.iter_mut().zip(from).zip(means).zip(factors) {
+                *to = T::near((x.into() - mean) * factor);
             }
         }
-    )*};
+    }
 }
-
-apply!(f32 f64);
 
 /// `(x - mean) * factor` of every element. `statistics` returns the means and factors of the columns of a
 /// block.
@@ -213,6 +260,23 @@ mod tests {
         assert_eq!(of(false, 0.0, EpsMode::InsideSqrt), [-1.0, 0.0, 1.0, 0.0]);
         assert_eq!(of(true, 3.0, EpsMode::InsideSqrt), [-0.5, 0.0, 0.5, 0.0]);
         assert_eq!(of(true, 3.0, EpsMode::OutsideSqrt), [-0.25, 0.0, 0.25, 0.0]);
+    }
+
+    #[test]
+    fn any_size_and_any_mean_is_normalised() {
+        let wave = |size: f64, mean: f64| (0..3000).map(move |i| mean + size * f64::from(i * 7919 % 1000));
+        for (size, mean) in [(1.0, 0.0), (1e-3, 1e3), (1e-34, 0.0), (1e30, 1e33), (0.0, 7.0)] {
+            let row: Vec<f32> = wave(size, mean).map(|x| x as f32).collect();
+            let t = Tensor::from_vec(&[1, 3000], row.clone()).unwrap();
+            let found = mvn(&t, &[1], true, 1e-300, EpsMode::InsideSqrt).unwrap().to_f64_vec().unwrap();
+            let average = |of: &dyn Fn(f64) -> f64| row.iter().map(|&x| of(x.into())).sum::<f64>() / 3000.0;
+            let mean = average(&|x| x);
+            let deviation = (average(&|x| (x - mean) * (x - mean)) + 1e-300).sqrt();
+            for (found, &x) in found.iter().zip(&row) {
+                let expected = (f64::from(x) - mean) / deviation;
+                assert!((found - expected).abs() < 1e-6, "{size} {mean}: {found}, expected {expected}");
+            }
+        }
     }
 
     #[test]

@@ -1,16 +1,15 @@
 //! Maximum and average pooling: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 //!
-//! [`PoolAlgorithm`] lists the algorithms, and [`PoolAlgorithm::select`] chooses one.
+//! [`is_separable`] chooses between two algorithms.
 
-mod line_sums;
 mod quantized;
-mod separable_max;
+mod separable;
 
-use self::line_sums::line_sums;
-use self::separable_max::SeparableMax;
+use self::separable::{Maximum, Reduction, Separable, Sum};
 use crate::buffer::{Buffer, filled};
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
 use crate::kernels::extremum::exceeds;
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::kernels::window::{Window, WindowAxis, WindowGrid};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
@@ -18,47 +17,22 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 
 pub use quantized::QuantizedMaxPool;
 
-/// How windows are reduced.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum PoolAlgorithm {
-    /// Maxima down the columns, then along the rows: `height + width` comparisons instead of `height *
-    /// width`.
-    SeparableMax,
-    /// Adds input lines, shifted by each tap, as vectors.
-    LineSums,
-    /// Reads one window at a time. Supports all element types and finds the positions of maxima.
-    WindowByWindow,
-}
-
-/// The reduction of each window.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Reduction {
-    Max,
-    Mean,
-}
-
-impl PoolAlgorithm {
-    /// The maximum kernel size of the first two algorithms. They visit every tap on each axis, even in the
-    /// padding, so the limit bounds the work for kernels far larger than their input.
+/// Whether windows are reduced down the columns, then along the rows: `height + width` steps instead of
+/// `height * width`. Otherwise each window is reduced alone, which works for all element types and finds the
+/// positions of maxima.
+fn is_separable(grid: &WindowGrid) -> bool {
+    /// The maximum kernel size. Every tap on each axis is visited, even in the padding, so the limit bounds the
+    /// work for kernels far larger than their input.
     const MAX_KERNEL: usize = 256;
-
-    /// The maximum ratio of windows, and of intermediate maxima, to input elements. With large padding, there
+    /// The maximum ratio of windows, and of intermediate results, to input elements. With large padding, there
     /// are more windows than elements, and an out-of-memory error should occur before a long computation.
     const MAX_EXPANSION: usize = 4;
 
-    /// Chooses by type and shape. The first two algorithms are compiled for `f32` and quantised codes only.
-    fn select(is_vectorised: bool, reduction: Reduction, grid: &WindowGrid) -> Self {
-        let [depth, ..] = grid.axes;
-        let [planes, height, width] = grid.out;
-        let most = height.saturating_mul(width).saturating_mul(planes.max(depth.size));
-        let is_small = grid.axes.iter().all(|axis| axis.kernel <= Self::MAX_KERNEL)
-            && most <= grid.area().saturating_mul(Self::MAX_EXPANSION);
-        match reduction {
-            _ if !is_vectorised || !is_small => Self::WindowByWindow,
-            Reduction::Max => Self::SeparableMax,
-            Reduction::Mean => Self::LineSums,
-        }
-    }
+    let [depth, ..] = grid.axes;
+    let [planes, height, width] = grid.out;
+    let most = height.saturating_mul(width).saturating_mul(planes.max(depth.size));
+    grid.axes.iter().all(|axis| axis.kernel <= MAX_KERNEL)
+        && most <= grid.area().saturating_mul(MAX_EXPANSION)
 }
 
 /// The maximum of each window of `input` `[N, C, spatial..]`; `NaN` if any element is `NaN`. Padding is
@@ -77,10 +51,10 @@ pub fn max_pool(
 ) -> Result<Tensor, TensorError> {
     let pool = Pooling::new(input, kernel, window, outputs)?;
     let [wide] = widen([input])?;
-    if pool.algorithm(&wide, Reduction::Max) == PoolAlgorithm::SeparableMax {
-        let values = pool.separable_max(&wide.units::<f32>())?;
+    if pool.is_separable(&wide) {
+        let values = pool.separable(&wide.units(), Maximum)?;
         // A window without elements should give the lowest finite number, but is -infinity here. Only
-        // `WindowByWindow` can tell such a window from a window full of -infinity. The compiler vectorises a
+        // the search for positions can tell such a window from a window full of -infinity. The compiler vectorises a
         // fold, but not `any`.
         if !values.iter().fold(false, |any, &x| any | (x == f32::NEG_INFINITY)) {
             return Tensor::from_buffer(ElementType::F32, &pool.dims, values)?.cast(input.element_type());
@@ -146,13 +120,10 @@ pub fn avg_pool(
     let pool = Pooling::new(input, kernel, window, outputs)?;
     let et = input.element_type();
     let [wide] = widen_real([input])?;
-    if pool.algorithm(&wide, Reduction::Mean) == PoolAlgorithm::LineSums {
-        let mut values = Buffer::any(pool.len())?;
-        line_sums(&pool.grid, &wide.units::<f32>(), &mut values);
-        let counts = pool.counts(exclude_pad);
-        for values in values.chunks_exact_mut(counts.len().max(1)) {
-            values.iter_mut().zip(&counts).for_each(|(sum, count)| *sum /= count);
-        }
+    if pool.is_separable(&wide) {
+        let mut values = pool.separable(&wide.units(), Sum)?;
+        let [lines, columns] = &pool.counts(exclude_pad);
+        dispatch_best(DivideSums { values: &mut values, lines, columns });
         return Tensor::from_buffer(ElementType::F32, &pool.dims, values)?.cast(et);
     }
     with_real!(wide.element_type(), T => {
@@ -168,6 +139,25 @@ pub fn avg_pool(
         Tensor::from_vec(&pool.dims, values)
     })?
     .cast(et)
+}
+
+/// Divides the sums of all windows by the numbers of their elements, of which [`Pooling::counts`] are the factors.
+struct DivideSums<'a> {
+    values: &'a mut [f32],
+    lines: &'a [f32],
+    columns: &'a [f32],
+}
+
+impl Vectorised for DivideSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let lines = self.values.chunks_exact_mut(self.columns.len().max(1));
+        for (values, line) in lines.zip(self.lines.iter().cycle()) {
+            values.iter_mut().zip(self.columns).for_each(|(value, column)| *value /= line * column);
+        }
+    }
 }
 
 /// All windows over the channels of all images.
@@ -251,20 +241,23 @@ impl Pooling {
         Ok(Pooling { dims, grid: WindowGrid::new(&axes, outputs), channels })
     }
 
-    fn algorithm(&self, wide: &Tensor, reduction: Reduction) -> PoolAlgorithm {
-        PoolAlgorithm::select(wide.element_type() == ElementType::F32, reduction, &self.grid)
+    fn is_separable(&self, wide: &Tensor) -> bool {
+        wide.element_type() == ElementType::F32 && is_separable(&self.grid)
     }
 
     fn len(&self) -> usize {
         self.channels.saturating_mul(self.grid.windows())
     }
 
-    /// The maxima of volumes: first of each plane, then along the depth.
-    fn separable_max(&self, x: &[f32]) -> Result<Buffer<f32>, TensorError> {
+    /// Reduces volumes: first each plane, then along the depth.
+    fn separable<R>(&self, x: &[f32], reduction: R) -> Result<Buffer<f32>, TensorError>
+    where
+        R: Reduction<f32> + Copy + Sync,
+    {
         let ([depth, rows, columns], [planes, height, width]) = (self.grid.axes, self.grid.out);
         let pool = |axes: [WindowAxis; 2], out: [usize; 2], count: usize, x: &[f32]| {
             let mut results = Buffer::any(checked_len(&[count, out[0], out[1]]).unwrap_or(usize::MAX))?;
-            SeparableMax { axes, out, planes: x, results: &mut results }.compute();
+            Separable { axes, out, planes: x, results: &mut results, reduction }.compute();
             Ok::<_, TensorError>(results)
         };
         let of_planes = pool([rows, columns], [height, width], self.channels * depth.size, x)?;
@@ -275,16 +268,15 @@ impl Pooling {
         pool([depth, plane], [planes, height * width], self.channels, &of_planes)
     }
 
-    /// The divisor of each mean of a channel.
-    fn counts(&self, exclude_pad: bool) -> Vec<f32> {
-        let counts = [0, 1, 2].map(|i| {
+    /// The elements of the windows of a channel that count: for each line of windows, and in each line. All fit in an
+    /// `f32`, like their products, because the kernel is small.
+    fn counts(&self, exclude_pad: bool) -> [Vec<f32>; 2] {
+        let [d, h, w] = [0, 1, 2].map(|i| {
             let axis = &self.grid.axes[i];
             let count = |o| if exclude_pad { axis.taps_inside(o).len() } else { axis.padded_taps(o) };
-            (0..self.grid.out[i]).map(count).collect::<Vec<_>>()
+            (0..self.grid.out[i]).map(|o| count(o) as f32).collect::<Vec<_>>()
         });
-        let [d, h, w] = &counts;
-        let lines = d.iter().flat_map(|d| h.iter().map(move |h| d.saturating_mul(*h)));
-        lines.flat_map(|line| w.iter().map(move |w| line.saturating_mul(*w) as f32)).collect()
+        [d.iter().flat_map(|d| h.iter().map(move |h| d * h)).collect(), w]
     }
 
     /// Calls `visit(output, start of the channel, elements)` for each window of each channel. Not generic, so
@@ -337,7 +329,7 @@ mod tests {
         let kernel = [2, 3, 3];
         let outputs = window.output_dims(&x.dims()[2..], &kernel).unwrap();
         let pool = Pooling::new(&x, &kernel, &window, &outputs).unwrap();
-        assert_eq!(pool.algorithm(&x, Reduction::Max), PoolAlgorithm::SeparableMax);
+        assert!(pool.is_separable(&x));
         let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
         assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
     }

@@ -1,44 +1,36 @@
 //! Copies runs of elements, for gathers and scatters.
 //!
-//! A *run* is a sequence of consecutive elements in row-major order. Elements are copied as bits, so all
-//! types are supported, including strings and sub-byte types.
+//! A *run* is a sequence of consecutive elements in row-major order. All types are supported, because elements
+//! are only [moved](moving).
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use bytemuck::Pod;
 
-use crate::buffer::filled;
+use crate::buffer::Buffer;
 use crate::kernels::broadcast::copy_run;
+use crate::kernels::dispatch::{moving, with_unit};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
-use crate::{ElementType, Tensor, TensorError, packing};
+use crate::{Element, Tensor, TensorError};
 
-/// Copies `len` elements from `from_at` of `from` to `to_at` of `to`; `None` if either is out of range.
-fn copy(et: ElementType, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, len: usize) -> Option<()> {
-    match et.unit_bytes() {
-        Some(unit) => {
-            let bytes = len.checked_mul(unit)?;
-            let from_at = from_at.checked_mul(unit)?;
-            let to_at = to_at.checked_mul(unit)?;
-            let from = from.get(from_at..from_at.checked_add(bytes)?)?;
-            copy_run(to.get_mut(to_at..to_at.checked_add(bytes)?)?, from);
-        }
-        None => {
-            let inside = |bytes: usize, at: usize| {
-                at.checked_add(len).and_then(|n| et.stored_len(n)).is_some_and(|n| n <= bytes)
-            };
-            if !inside(from.len(), from_at) || !inside(to.len(), to_at) {
-                return None;
+/// Copies runs of `run` elements between these places; returns the number of elements.
+fn copy_runs<T: Pod>(
+    from: &[T],
+    to: &mut [T],
+    run: usize,
+    places: impl Iterator<Item = (usize, usize)>,
+) -> Result<usize, TensorError> {
+    let mut copied = 0usize;
+    for (from_at, to_at) in places {
+        match (from.get(from_at..), to.get_mut(to_at..)) {
+            (Some([from, ..]), Some([to, ..])) if run == 1 => *to = *from,
+            (Some(from), Some(to)) if from.len() >= run && to.len() >= run => {
+                copy_run(&mut to[..run], &from[..run]);
             }
-            for i in 0..len {
-                packing::set(et, to, to_at + i, packing::get(et, from, from_at + i));
-            }
+            _ => return Err(TensorError::argument("a run is out of range for its tensor")),
         }
+        copied += run;
     }
-    Some(())
-}
-
-fn out_of_range() -> TensorError {
-    TensorError::argument("a run is out of range for its tensor")
+    Ok(copied)
 }
 
 /// Concatenates runs of `run` elements of `source` into a tensor with dims `dims`. `starts` are row-major
@@ -53,24 +45,19 @@ pub fn gather_runs(
     run: usize,
     starts: impl IntoIterator<Item = usize>,
 ) -> Result<Tensor, TensorError> {
-    let et = source.element_type();
-    let mut bytes = filled(stored_bytes(et, dims)?, 0u8)?;
-    let from = source.to_units();
-    let (count, size) = (checked_len(dims).unwrap_or(0), source.len());
-    let mut at = 0usize;
-    for start in starts {
-        let inside = start.checked_add(run).is_some_and(|end| end <= size);
-        let fits = at.checked_add(run).is_some_and(|end| end <= count);
-        if !inside || !fits {
-            return Err(out_of_range());
-        }
-        copy(et, &from, start, &mut bytes, at, run).ok_or_else(out_of_range)?;
-        at += run;
-    }
-    if at != count {
-        return Err(TensorError::ElementCount { dims: dims.into(), found: at });
-    }
-    Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
+    stored_bytes(source.element_type(), dims)?;
+    moving(&[source], |units| {
+        with_unit!(units[0].element_type(), T => {
+            let from = units[0].units::<T>();
+            let mut all = Buffer::<T>::any(checked_len(dims).unwrap_or(0))?;
+            let places = starts.into_iter().zip(0..).map(|(start, i)| (start, run.saturating_mul(i)));
+            let found = copy_runs(&from, &mut all, run, places)?;
+            if found != all.len() {
+                return Err(TensorError::ElementCount { dims: dims.into(), found });
+            }
+            Tensor::from_buffer(T::TYPE, dims, all)
+        })
+    })
 }
 
 /// Replaces runs of `run` elements of `base`: run `i` of `updates` goes to row-major position `starts[i]`. If
@@ -84,44 +71,15 @@ pub fn scatter_runs(
     starts: impl IntoIterator<Item = usize>,
     updates: &Tensor,
 ) -> Result<Tensor, TensorError> {
-    let et = base.element_type();
-    updates.expect(et)?;
-    let (both, texts) = one_table(&[base, updates]);
-    let [base, updates] = both.as_slice() else { return Err(out_of_range()) };
-    let mut bytes = base.to_units().into_owned();
-    let from = updates.to_units();
-    let (size, found) = (base.len(), updates.len());
-    let mut at = 0usize;
-    for start in starts {
-        let inside = start.checked_add(run).is_some_and(|end| end <= size);
-        let fits = at.checked_add(run).is_some_and(|end| end <= found);
-        if !inside || !fits {
-            return Err(out_of_range());
-        }
-        copy(et, &from, at, &mut bytes, start, run).ok_or_else(out_of_range)?;
-        at += run;
-    }
-    Ok(Tensor::from_packed(et, base.dims(), bytes)?.with_texts(texts))
-}
-
-/// Moves the texts of string tensors to one table. Returns other tensors unchanged.
-fn one_table<'a>(inputs: &[&'a Tensor]) -> (Vec<Cow<'a, Tensor>>, Option<Arc<[String]>>) {
-    let strings = inputs.iter().all(|t| t.element_type() == ElementType::String);
-    if !strings {
-        return (inputs.iter().map(|t| Cow::Borrowed(*t)).collect(), None);
-    }
-    let mut table: Vec<String> = Vec::new();
-    let mut all = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let base = u32::try_from(table.len()).unwrap_or(u32::MAX);
-        table.extend(input.texts().iter().flat_map(|texts| texts.iter().cloned()));
-        let indices: Vec<u32> = input.units::<u32>().iter().map(|i| i.saturating_add(base)).collect();
-        match Tensor::from_units(ElementType::String, input.dims(), indices) {
-            Ok(moved) => all.push(Cow::Owned(moved)),
-            Err(_) => all.push(Cow::Borrowed(*input)),
-        }
-    }
-    (all, Some(table.into()))
+    moving(&[base, updates], |units| {
+        with_unit!(units[0].element_type(), T => {
+            let mut all = units[0].copied::<T>()?;
+            let from = units[1].units::<T>();
+            let places = starts.into_iter().zip(0..).map(|(start, i)| (run.saturating_mul(i), start));
+            copy_runs(&from, &mut all, run, places)?;
+            Tensor::from_buffer(T::TYPE, base.dims(), all)
+        })
+    })
 }
 
 #[cfg(test)]

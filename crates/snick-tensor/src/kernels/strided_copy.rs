@@ -295,7 +295,15 @@ fn copy_blocks<I: Instructions, const N: usize>(
     let mut targets = Layout::packed(&walk.dims);
     targets.dims.clone_from(&rest.dims);
     let firsts = Offsets::new(&targets.dims, &targets.strides, targets.start);
+    // Two rows that alternate, as of blocks of 2 by 2 pixels.
+    let alternate = (row_step, columns, row_size) == (1, 2, 2);
     for (from, to) in Offsets::new(&rest.dims, &rest.strides, rest.start).zip(firsts) {
+        if alternate {
+            let [even, odd] = [from, from.wrapping_add_signed(column_step)].map(|at| &source[at..at + rows]);
+            let pairs = packed[to..to + 2 * rows].as_chunks_mut::<2>().0;
+            pairs.iter_mut().zip(even.iter().zip(odd)).for_each(|(pair, (&a, &b))| *pair = [a, b]);
+            continue;
+        }
         for row in (0..rows).step_by(BLOCK) {
             let row_end = (row + BLOCK).min(rows);
             for column in (0..columns).step_by(BLOCK) {

@@ -1,12 +1,11 @@
 //! The largest or smallest elements along an axis.
 //!
-//! **Source.** Quickselect followed by a sort of the selected elements, or heap selection for [`Ties::Heap`].
+//! **Source.** For few elements, insertion into a sorted list; otherwise quickselect followed by a sort. Heap
+//! selection for [`Ties::Heap`].
 //!
 //! **Layout.** Strided lines are transposed eight at a time. **Threads.** Runs on one thread.
 
 mod first;
-
-use std::cmp::Ordering;
 
 use crate::{Dims, ElementType, Tensor, TensorError};
 
@@ -54,25 +53,20 @@ pub fn top_k_indices(
     if k == 1 && tensor.element_type() == ElementType::F32 && !tensor.is_empty() {
         return Tensor::from_vec(&dims, first::indices(&tensor.units(), tensor.dims(), axis, greatest));
     }
-    let order = (order, ties);
-    let integers = !tensor.element_type().is_float();
-    // `u64` has a separate branch, because `to_i64_vec` saturates and large values would compare equal.
-    let indices = if integers && tensor.element_type() != ElementType::U64 {
-        select(
-            tensor.dims(),
-            axis,
-            k,
-            &tensor.to_i64_vec()?,
-            |a, b| if greatest { b.cmp(a) } else { a.cmp(b) },
-            order,
-        )
-    } else if integers {
-        let values = tensor.values::<u64>()?;
-        select(tensor.dims(), axis, k, &values, |a, b| if greatest { b.cmp(a) } else { a.cmp(b) }, order)
-    } else {
-        let order_of = |a: &f64, b: &f64| a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
-        let better = |a: &f64, b: &f64| if greatest { order_of(b, a) } else { order_of(a, b) };
-        select(tensor.dims(), axis, k, &tensor.to_f64_vec()?, better, order)
+    let lines = Lines { dims: tensor.dims(), axis, k, order, ties };
+    let turned = |key: i64| if greatest { key } else { !key };
+    let indices = match tensor.element_type() {
+        ElementType::F64 => lines.select(&tensor.values::<f64>()?, |x| {
+            let bits = (x + 0.0).to_bits().cast_signed();
+            turned(if x.is_nan() { i64::MAX } else { bits ^ ((bits >> 63) & i64::MAX) })
+        }),
+        ElementType::U64 => lines.select(&tensor.values::<u64>()?, |x| turned((x ^ (1 << 63)).cast_signed())),
+        et if et.is_float() => lines.select(&tensor.cast(ElementType::F32)?.units::<f32>(), |x| {
+            let bits = (x + 0.0).to_bits().cast_signed();
+            let key = if x.is_nan() { i32::MAX } else { bits ^ ((bits >> 31) & i32::MAX) };
+            if greatest { key } else { !key }
+        }),
+        _ => lines.select(&tensor.to_i64_vec()?, turned),
     };
     Tensor::from_vec(&dims, indices)
 }
@@ -80,87 +74,121 @@ pub fn top_k_indices(
 /// The number of strided lines that are transposed together.
 const COLUMNS: usize = 8;
 
-fn select<T: Copy>(
-    dims: &[usize],
+/// Up to this `k`, the best items are kept sorted while a line is read.
+const MOST_INSERTED: usize = 32;
+
+/// The lines of a tensor along an axis, and which items of each to select.
+struct Lines<'a> {
+    dims: &'a [usize],
     axis: usize,
     k: usize,
-    values: &[T],
-    better: impl Fn(&T, &T) -> Ordering,
-    (order, ties): (Order, Ties),
-) -> Vec<i64> {
-    let size = dims[axis];
-    if dims.contains(&0) || k == 0 {
-        return Vec::new();
-    }
-    let outer: usize = dims[..axis].iter().product();
-    let inner: usize = dims[axis + 1..].iter().product();
-    let mut out = vec![0i64; outer * k * inner];
-    let mut line: Vec<usize> = Vec::with_capacity(size);
-    let mut columns = Vec::with_capacity(size * COLUMNS.min(inner));
-    for o in 0..outer {
-        for i in 0..inner {
-            // Strided lines are transposed in blocks, because neighbours share cache lines.
-            if i % COLUMNS == 0 && inner > 1 {
-                columns.clear();
-                for column in i..inner.min(i + COLUMNS) {
-                    columns.extend((0..size).map(|index| values[(o * size + index) * inner + column]));
-                }
-            }
-            let values = match inner {
-                1 => &values[o * size..][..size],
-                _ => &columns[i % COLUMNS * size..][..size],
-            };
-            let at = |index: usize| &values[index];
-            line.clear();
-            line.extend(0..size);
-            if ties == Ties::Heap {
-                heap_select(&mut line, k, |a, b| better(at(a), at(b)) == Ordering::Greater);
-            } else {
-                let compare = |a: &usize, b: &usize| better(at(*a), at(*b)).then(a.cmp(b));
-                if k < size {
-                    line.select_nth_unstable_by(k - 1, compare);
-                    line.truncate(k);
-                }
-                line.sort_unstable_by(compare);
-            }
-            if order == Order::Index {
-                line.sort_unstable();
-            }
-            for (j, &index) in line.iter().enumerate() {
-                out[(o * k + j) * inner + i] = index as i64;
-            }
-        }
-    }
-    out
+    order: Order,
+    ties: Ties,
 }
 
-/// Keeps the best `k` items of a line, best first.
-fn heap_select(line: &mut Vec<usize>, k: usize, worse: impl Fn(usize, usize) -> bool) {
-    let (heap, rest) = line.split_at_mut(k);
-    for root in (0..k / 2).rev() {
-        sink(heap, root, &worse);
+impl Lines<'_> {
+    /// The indices of the items with the greatest keys. The key of an element is an integer: elements are
+    /// compared by it.
+    fn select<T: Copy, K: Ord + Copy>(&self, values: &[T], key: impl Fn(T) -> K) -> Vec<i64> {
+        let &Self { dims, axis, k, .. } = self;
+        let size = dims[axis];
+        if dims.contains(&0) || k == 0 {
+            return Vec::new();
+        }
+        let outer: usize = dims[..axis].iter().product();
+        let inner: usize = dims[axis + 1..].iter().product();
+        let mut out = vec![0i64; outer * k * inner];
+        let mut items = Vec::with_capacity(size);
+        let mut keys = Vec::with_capacity(size * COLUMNS.min(inner));
+        for o in 0..outer {
+            for i in 0..inner {
+                // Strided lines are transposed in blocks, because neighbours share cache lines.
+                if i % COLUMNS == 0 {
+                    keys.clear();
+                    for column in i..inner.min(i + COLUMNS) {
+                        let line = values[o * size * inner + column..].iter().step_by(inner).take(size);
+                        keys.extend(line.map(|&x| key(x)));
+                    }
+                }
+                self.best(&keys[i % COLUMNS * size..][..size], &mut items);
+                for (j, &(_, index)) in items.iter().enumerate() {
+                    out[(o * k + j) * inner + i] = index as i64;
+                }
+            }
+        }
+        out
     }
-    for item in rest {
-        if worse(heap[0], *item) {
-            heap[0] = *item;
-            sink(heap, 0, &worse);
+
+    /// Replaces `items` with the `k` best keys of a line and their indices, in order.
+    fn best<K: Ord + Copy>(&self, keys: &[K], items: &mut Vec<(K, usize)>) {
+        let &Self { k, order, ties, .. } = self;
+        let by_key = |a: &(K, usize), b: &(K, usize)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
+        let is_short = ties == Ties::Heap || k <= MOST_INSERTED;
+        let first = if is_short { k } else { keys.len() };
+        items.clear();
+        items.extend(keys[..first].iter().copied().zip(0..));
+        match ties {
+            Ties::Heap => {
+                let worse = |a: &(K, usize), b: &(K, usize)| a.0 < b.0;
+                (0..k / 2).rev().for_each(|root| sink(items, root, &worse));
+                each_better(keys, k, items[0].0, |item| {
+                    items[0] = item;
+                    sink(items, 0, &worse);
+                    items[0].0
+                });
+                // The root is the worst of the rest, so it goes to the end.
+                for last in (1..k).rev() {
+                    items.swap(0, last);
+                    sink(&mut items[..last], 0, &worse);
+                }
+            }
+            Ties::Lower if is_short => {
+                items.sort_unstable_by(by_key);
+                each_better(keys, k, items[k - 1].0, |item| {
+                    items.pop();
+                    items.insert(items.partition_point(|known| known.0 >= item.0), item);
+                    items[k - 1].0
+                });
+            }
+            Ties::Lower => {
+                items.select_nth_unstable_by(k - 1, by_key);
+                items.truncate(k);
+                items.sort_unstable_by(by_key);
+            }
+        }
+        if order == Order::Index {
+            items.sort_unstable_by_key(|&(_, index)| index);
         }
     }
-    // The root is the worst of the rest, so it goes to the end.
-    for last in (1..k).rev() {
-        heap.swap(0, last);
-        sink(&mut heap[..last], 0, &worse);
+}
+
+/// Calls `admit` with each item from index `first` on whose key exceeds `least`; it returns the next `least`.
+fn each_better<K: Ord + Copy>(
+    keys: &[K],
+    first: usize,
+    mut least: K,
+    mut admit: impl FnMut((K, usize)) -> K,
+) {
+    /// Keys that are compared together, as vectors: most blocks have no better key.
+    const BLOCK: usize = 32;
+    for (block, keys) in keys[first..].chunks(BLOCK).enumerate() {
+        if keys.iter().fold(false, |any, key| any | (*key > least)) {
+            for (i, &key) in keys.iter().enumerate() {
+                if key > least {
+                    least = admit((key, first + block * BLOCK + i));
+                }
+            }
+        }
     }
-    line.truncate(k);
 }
 
 /// Sifts down the item at `root`: swaps it with its worst child while that child is worse.
-fn sink(heap: &mut [usize], root: usize, worse: &impl Fn(usize, usize) -> bool) {
+fn sink<T>(heap: &mut [T], root: usize, worse: &impl Fn(&T, &T) -> bool) {
     let mut at = root;
     loop {
         let mut worst = at;
         for child in [2 * at + 1, 2 * at + 2] {
-            if child < heap.len() && worse(heap[child], heap[worst]) {
+            if child < heap.len() && worse(&heap[child], &heap[worst]) {
                 worst = child;
             }
         }
@@ -192,6 +220,39 @@ mod tests {
         let columns = Tensor::from_vec(&[2, 2], vec![1u64, u64::MAX, 3, 0]).unwrap();
         let best = top_k_indices(&columns, 0, 1, true, Order::Value, Ties::Lower).unwrap();
         assert_eq!(best.to_i64_vec().unwrap(), [1, 0]);
+    }
+
+    #[test]
+    fn any_number_of_elements_is_as_if_sorted() {
+        for size in [1, 5, 40, 100] {
+            let numbers: Vec<f64> = (0..3 * size).map(|i| f64::from(i * 7919 % 53 - 20)).collect();
+            let whole = Tensor::from_vec(&[3, size as usize], numbers).unwrap();
+            for et in ["f16", "f32", "f64", "i8", "i64"] {
+                for (greatest, axis) in [(true, 1), (false, 1), (true, 0), (false, 0)] {
+                    let data = whole.cast(et.parse().unwrap()).unwrap();
+                    let data = if axis == 0 { data.transposed() } else { data };
+                    for k in [1, 2, 31, 32, 33, 40, 99, 100].into_iter().filter(|&k| k <= size as usize) {
+                        let found =
+                            top_k_indices(&data, axis, k, greatest, Order::Value, Ties::Lower).unwrap();
+                        let found = if axis == 0 { found.transposed() } else { found };
+                        let lines = whole.to_f64_vec().unwrap();
+                        let expected = lines.chunks(size as usize).flat_map(|line| {
+                            let mut all: Vec<usize> = (0..line.len()).collect();
+                            all.sort_by(|&a, &b| match greatest {
+                                true => line[b].total_cmp(&line[a]),
+                                false => line[a].total_cmp(&line[b]),
+                            });
+                            all.into_iter().take(k).map(|i| i as i64)
+                        });
+                        let found = found.to_i64_vec().unwrap();
+                        assert!(
+                            expected.eq(found.iter().copied()),
+                            "{et} {greatest} {k} of {size}: {found:?}"
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

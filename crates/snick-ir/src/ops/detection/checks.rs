@@ -120,9 +120,13 @@ pub fn wrong_shape(what: &str, tensor: &Tensor, expected: impl Display) -> OpErr
 }
 
 /// A tensor with these values, padded with zeros.
-pub fn zero_padded<T: Element>(dims: &[usize], values: Vec<T>) -> Result<Tensor, OpError> {
-    let mut all = reserved(dims)?;
-    all.extend(values);
-    all.resize(Tensor::full(dims, T::default())?.len(), T::default());
-    Ok(Tensor::from_vec(dims, all)?)
+pub fn zero_padded<T: Element>(dims: &[usize], mut values: Vec<T>) -> Result<Tensor, OpError> {
+    let len = Tensor::full(dims, T::default())?.len();
+    if len > values.capacity() {
+        let mut all = reserved(dims)?;
+        all.append(&mut values);
+        values = all;
+    }
+    values.resize(len, T::default());
+    Ok(Tensor::from_vec(dims, values)?)
 }

@@ -67,6 +67,8 @@ impl EvalOp for RoiPooling {
         let [_, channels, height, width] = maps.dims();
         let dims = [regions.dims()[0], channels, pooled[0], pooled[1]];
         let mut out = reserved(&dims)?;
+        // The maximum of each column of the map over the rows of a bin.
+        let mut tops = vec![0.0; width];
         for (image, [x0, y0, x1, y1]) in listed {
             // The rows and columns to read are the same for all channels.
             let axes = [([y0, y1], pooled[0], height), ([x0, x1], pooled[1], width)];
@@ -79,10 +81,17 @@ impl EvalOp for RoiPooling {
                 };
                 (0..bins).map(of).collect()
             });
+            let span = match (columns.first(), columns.last()) {
+                (Some(Source::Bin(first)), Some(Source::Bin(last))) => first.start..last.end,
+                _ => 0..0,
+            };
             for channel in 0..channels {
                 let plane = maps.plane(image, channel);
                 for y in &rows {
-                    out.extend(columns.iter().map(|x| pooled_at(plane, y, x)));
+                    if let Source::Bin(rows) = y {
+                        maxima(plane, rows.clone(), span.clone(), &mut tops);
+                    }
+                    out.extend(columns.iter().map(|x| pooled_at(plane, &tops, y, x)));
                 }
             }
         }
@@ -128,10 +137,14 @@ enum Source {
     Bin(Range<usize>),
 }
 
-/// The output element for a source on each axis. Both sources must be samples, or both bins.
-fn pooled_at(plane: Plane, y: &Source, x: &Source) -> f32 {
+/// The output element for a source on each axis. Both sources must be samples, or both bins, of which `tops` has the
+/// maxima over the rows.
+fn pooled_at(plane: Plane, tops: &[f32], y: &Source, x: &Source) -> f32 {
     match (y, x) {
-        (Source::Bin(rows), Source::Bin(columns)) => maximum(plane, rows, columns),
+        (Source::Bin(rows), Source::Bin(columns)) if !rows.is_empty() => {
+            let tops = tops.get(columns.clone()).unwrap_or_default();
+            tops.iter().copied().reduce(greatest).unwrap_or(0.0)
+        }
         (Source::Sample(Some(y)), Source::Sample(Some(x))) => plane.interpolated(y, x),
         _ => 0.0,
     }
@@ -147,13 +160,14 @@ fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> Range<usize> {
     on_map(index * length / bins)..on_map(((index + 1) * length + bins - 1) / bins)
 }
 
-/// The maximum over the given rows and columns; 0 if there are no elements.
-fn maximum(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
-    if rows.is_empty() || columns.is_empty() {
-        return 0.0;
+/// Writes the maximum of each of some columns over some rows to `tops`; at least the lowest finite number.
+fn maxima(plane: Plane, rows: Range<usize>, columns: Range<usize>, tops: &mut [f32]) {
+    let tops = tops.get_mut(columns.clone()).unwrap_or_default();
+    tops.fill(f32::MIN);
+    for y in rows {
+        let row = plane.row(y).get(columns.clone()).unwrap_or_default();
+        tops.iter_mut().zip(row).for_each(|(top, &x)| *top = greatest(x, *top));
     }
-    let row = |y| plane.row(y).get(columns.clone()).unwrap_or_default();
-    rows.clone().flat_map(row).copied().fold(f32::MIN, greatest)
 }
 
 /// The position of a bin's sample on an axis of `size` elements. `ends` are fractions of the axis.

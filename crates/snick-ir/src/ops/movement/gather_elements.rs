@@ -4,7 +4,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::runs;
 use snick_tensor::{SmallVector, Tensor};
 
-use super::indices::{count, expect_position};
+use super::indices::{advance, count, expect_position};
 use super::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
@@ -92,13 +92,7 @@ pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<
             let along = if axis == last { 0 } else { i };
             starts.push(outer + expect_position(index, dims[axis])? * strides[axis] + along);
         }
-        for i in (0..last).rev() {
-            place[i] += 1;
-            if place[i] < at[i] {
-                break;
-            }
-            place[i] = 0;
-        }
+        advance(&mut place[..last], &at[..last]);
     }
     Ok(starts)
 }

@@ -12,7 +12,7 @@ pub(crate) fn position(index: i64, dim: usize) -> Option<usize> {
 
 /// Like [`position`], but an index out of range is an error.
 pub(crate) fn expect_position(index: i64, dim: usize) -> Result<usize, OpError> {
-    position(index, dim).ok_or(OpError::Tensor(TensorError::IndexOutOfRange { index, dim }))
+    position(index, dim).ok_or_else(|| OpError::Tensor(TensorError::IndexOutOfRange { index, dim }))
 }
 
 /// Reads an input that must have one element, such as an axis.
@@ -26,4 +26,15 @@ pub(crate) fn scalar(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
 /// The number of elements of a tensor with these dims.
 pub(crate) fn count(dims: &[usize]) -> usize {
     dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim))
+}
+
+/// Moves `place` to the next index of a tensor with these dims, in row-major order; from the last to the first.
+pub(crate) fn advance(place: &mut [usize], dims: &[usize]) {
+    for (at, &dim) in place.iter_mut().zip(dims).rev() {
+        *at += 1;
+        if *at < dim {
+            return;
+        }
+        *at = 0;
+    }
 }

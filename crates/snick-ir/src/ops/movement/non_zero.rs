@@ -3,6 +3,7 @@
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, SmallVector, Tensor};
 
+use super::indices::advance;
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
@@ -43,11 +44,21 @@ impl EvalOp for NonZero {
             [] => SmallVector::from([1]),
             dims => dims.into(),
         };
-        let mut out = Vec::with_capacity(dims.len() * places.len());
-        let mut stride = inputs[0].len();
-        for dim in &dims {
-            stride = stride.checked_div(*dim).unwrap_or(0);
-            out.extend(places.iter().map(|place| (place / stride.max(1) % dim) as i64));
+        let mut out = vec![0; dims.len() * places.len()];
+        if let (Some((&last, outer)), false) = (dims.split_last(), places.is_empty()) {
+            let mut rows: SmallVector<&mut [i64], 6> = out.chunks_exact_mut(places.len()).collect();
+            let mut line: SmallVector<usize, 6> = SmallVector::from_elem(0, outer.len());
+            let (mut start, mut first) = (0, 0);
+            while first < places.len() {
+                let end = first + places[first..].iter().take_while(|&&place| place < start + last).count();
+                if let Some((row, rows)) = rows.split_last_mut() {
+                    let along = row[first..end].iter_mut().zip(&places[first..end]);
+                    along.for_each(|(to, place)| *to = (place - start) as i64);
+                    rows.iter_mut().zip(&line).for_each(|(row, &at)| row[first..end].fill(at as i64));
+                }
+                (start, first) = (start + last, end);
+                advance(&mut line, outer);
+            }
         }
         Ok(vec![Tensor::from_vec(&[dims.len(), places.len()], out)?.cast(self.output_type.element_type())?])
     }
@@ -58,12 +69,15 @@ const MAX_COUNTED: usize = 4096;
 
 /// Row-major positions of the nonzero elements.
 fn places(tensor: &Tensor) -> Result<Vec<usize>, OpError> {
-    let places = |zeros: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
-        zeros.enumerate().filter(|(_, zero)| !zero).map(|(at, _)| at).collect()
-    };
-    Ok(match tensor.element_type().is_float() {
-        true => places(&mut tensor.to_f64_vec()?.into_iter().map(|x| x == 0.0)),
-        false => places(&mut tensor.to_i64_vec()?.into_iter().map(|x| x == 0)),
+    fn of<T: PartialEq + Default>(elements: &[T]) -> Vec<usize> {
+        let zero = T::default();
+        elements.iter().enumerate().filter(|(_, x)| **x != zero).map(|(at, _)| at).collect()
+    }
+    Ok(match tensor.element_type() {
+        ElementType::F32 => of(&tensor.values::<f32>()?),
+        ElementType::I32 => of(&tensor.values::<i32>()?),
+        et if et.is_float() => of(&tensor.to_f64_vec()?),
+        _ => of(&tensor.to_i64_vec()?),
     })
 }
 

@@ -32,8 +32,12 @@ impl EvalOp for AdaptiveAvgPool {
             return Ok(vec![ReduceOp::Mean.apply(data, &spatial, true)?]);
         }
         let mut means = Vec::new();
-        each_window(data, &dims, |elements| {
-            let (count, sum) = elements.fold((0usize, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
+        each_window(data, &dims, |rows| {
+            let (mut count, mut sum) = (0, 0.0);
+            for (_, row) in rows {
+                count += row.len();
+                sum += row.iter().sum::<f64>();
+            }
             let mean = sum / count as f64;
             means.push(if is_integer { mean.round_ties_even() } else { mean });
         })?;

@@ -31,9 +31,16 @@ impl EvalOp for AdaptiveMaxPool {
         let [data, sizes] = exactly(inputs)?;
         let dims = output_dims(data, sizes)?;
         let (mut greatest, mut positions) = (Vec::new(), Vec::new());
-        each_window(data, &dims, |elements| {
-            let better = |best: (_, f64), next: (_, f64)| if exceeds(next.1, best.1) { next } else { best };
-            let (at, x) = elements.reduce(better).unwrap_or((0, f64::NEG_INFINITY));
+        each_window(data, &dims, |rows| {
+            let mut best = None;
+            for (first, row) in rows {
+                for (at, &x) in (first..).zip(row) {
+                    if best.is_none_or(|(_, known)| exceeds(x, known)) {
+                        best = Some((at, x));
+                    }
+                }
+            }
+            let (at, x) = best.unwrap_or((0, f64::NEG_INFINITY));
             greatest.push(x);
             positions.push(at as i64);
         })?;

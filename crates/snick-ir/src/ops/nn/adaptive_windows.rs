@@ -2,10 +2,13 @@
 //! AdaptiveAvgPool and AdaptiveMaxPool. Window `i` of `n` over `size` elements extends from
 //! `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
 
+use std::ops::Range;
+
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, SmallVector, Tensor};
 
 use super::window::{expect_spatial, given_sizes};
+use crate::ops::movement::indices::count;
 use crate::{Infer, OpError};
 
 fn sizes_differ(count: impl ToString, spatial: usize) -> OpError {
@@ -46,23 +49,28 @@ pub(super) fn output_dims(data: &Tensor, sizes: &Tensor) -> Result<Dims, OpError
     Ok(dims)
 }
 
-/// Calls `visit` with the elements of each window and their positions in the channel. `dims` are the dims of
-/// the output.
+/// The rows of a window: their elements, and the position of the first in its channel.
+pub(super) type Rows<'a, 'c> = &'a mut dyn Iterator<Item = (usize, &'c [f64])>;
+
+/// Calls `visit` with the rows of each window. `dims` are the dims of the output.
 pub(super) fn each_window(
     data: &Tensor,
     dims: &[usize],
-    mut visit: impl FnMut(&mut dyn Iterator<Item = (usize, f64)>),
+    mut visit: impl FnMut(Rows<'_, '_>),
 ) -> Result<(), OpError> {
     let [spatial, outputs] = [data.dims(), dims].map(|dims| dims.get(2..).unwrap_or_default());
-    let windows = Windows::new(spatial, outputs);
-    let channel: usize = spatial.iter().product();
-    for channel in data.to_f64_vec()?.chunks_exact(channel) {
-        windows.each(|positions| visit(&mut positions.filter_map(|at| Some((at, *channel.get(at)?)))));
+    let (windows, area) = (Windows::new(spatial, outputs), count(spatial));
+    let channels = data.reshape(&[data.len().checked_div(area).unwrap_or(0), area])?;
+    for channel in 0..channels.dims()[0] {
+        // A converted channel fits in the cache.
+        let channel = channels.slice(0, channel, 1, 1)?.to_f64_vec()?;
+        windows.each(|rows| visit(&mut rows.filter_map(|row| Some((row.start, channel.get(row)?)))));
     }
     Ok(())
 }
 
-/// For each of three axes, the start and end of every window, and the stride of the axis within a channel.
+/// For each of three axes, the start and end of every window, and the stride of the axis within a channel, which
+/// is 1 for the last.
 /// Missing leading axes have size 1.
 struct Windows([(Vec<(usize, usize)>, usize); 3]);
 
@@ -85,16 +93,14 @@ impl Windows {
         Self(axes)
     }
 
-    /// Calls `visit` with the positions of the elements of each window.
-    fn each(&self, mut visit: impl FnMut(&mut dyn Iterator<Item = usize>)) {
+    /// Calls `visit` with the positions of the rows of each window.
+    fn each(&self, mut visit: impl FnMut(&mut dyn Iterator<Item = Range<usize>>)) {
         let [z, y, x] = &self.0;
         for &(z0, z1) in &z.0 {
             for &(y0, y1) in &y.0 {
                 for &(x0, x1) in &x.0 {
-                    let mut elements = (z0..z1).flat_map(|i| {
-                        (y0..y1).flat_map(move |j| (x0..x1).map(move |k| i * z.1 + j * y.1 + k * x.1))
-                    });
-                    visit(&mut elements);
+                    let starts = (z0..z1).flat_map(|i| (y0..y1).map(move |j| i * z.1 + j * y.1));
+                    visit(&mut starts.map(|start| start + x0..start + x1));
                 }
             }
         }

@@ -72,8 +72,9 @@ impl EvalOp for BatchNormInference {
             ComputeTensor::per_channel(tensor, data.rank())
         };
         let deviation = column(variance)?.plus_number(self.epsilon)?.root()?;
-        let normal = ComputeTensor::new(data)?.minus(&column(mean)?)?.over(&deviation)?;
-        let result = normal.times(&column(gamma)?)?.plus(&column(beta)?)?;
+        let factor = column(gamma)?.over(&deviation)?;
+        let summand = column(beta)?.minus(&column(mean)?.times(&factor)?)?;
+        let result = ComputeTensor::new(data)?.scaled(&factor, &summand)?;
         Ok(vec![result.rounded(data.element_type())?])
     }
 }

@@ -1,6 +1,6 @@
 //! Arithmetic on whole tensors in f32 or f64, used by normalisations.
 
-use snick_tensor::kernels::{BinaryOp, UnaryOp};
+use snick_tensor::kernels::{BinaryOp, FusedElementwise, Stage, UnaryOp};
 use snick_tensor::{Dims, ElementType, Tensor};
 
 use crate::OpError;
@@ -29,8 +29,13 @@ impl ComputeTensor {
         Ok(Self(op.apply(&self.0, other)?))
     }
 
+    /// A number of the same type.
+    pub fn number(&self, number: f64) -> Result<Self, OpError> {
+        Ok(Self(Tensor::scalar(number).cast(self.0.element_type())?))
+    }
+
     fn with_number(&self, op: BinaryOp, number: f64) -> Result<Self, OpError> {
-        self.with(op, &Tensor::scalar(number).cast(self.0.element_type())?)
+        self.with(op, &self.number(number)?.0)
     }
 
     /// `self + other`
@@ -66,6 +71,15 @@ impl ComputeTensor {
     /// `self ^ number`
     pub fn power(&self, number: f64) -> Result<Self, OpError> {
         self.with_number(BinaryOp::Pow, number)
+    }
+
+    /// `self * factor + summand`, in one pass over the memory.
+    pub fn scaled(self, factor: &Self, summand: &Self) -> Result<Self, OpError> {
+        let stages = [Stage::Right(BinaryOp::Mul, &factor.0), Stage::Right(BinaryOp::Add, &summand.0)];
+        match FusedElementwise::new(&self.0, &stages) {
+            Some(fused) => Ok(Self(fused.run(self.0)?)),
+            None => self.times(factor)?.plus(summand),
+        }
     }
 
     /// The square root.

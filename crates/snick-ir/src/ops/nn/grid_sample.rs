@@ -88,24 +88,20 @@ impl EvalOp for GridSample {
         let total = n.checked_mul(c).and_then(|k| k.checked_mul(cells)).filter(|&k| k < MAX_BYTES / 16);
         let total = total.ok_or_else(|| OpError::unsupported("an output of this size"))?;
         let mut out = vec![0f32; total];
-        if total > 0 && h * w > 0 {
-            let (values, positions) = (data.to_f32_vec()?, grid.to_f32_vec()?);
-            for image in 0..n {
-                for cell in 0..cells {
-                    let at = 2 * (image * cells + cell);
-                    let x = self.taps(self.position(positions[at], w), w);
-                    let y = self.taps(self.position(positions[at + 1], h), h);
-                    for channel in 0..c {
-                        let plane = (image * c + channel) * h * w;
-                        let mut sum = 0.0;
-                        for &(row, a) in &y {
-                            let of_row = |&(column, b): &(Option<usize>, f32)| match (row, column) {
-                                (Some(row), Some(column)) => b * values[plane + row * w + column],
-                                _ => 0.0,
-                            };
-                            sum += a * x.iter().map(of_row).sum::<f32>();
-                        }
-                        out[(image * c + channel) * cells + cell] = sum;
+        let (values, positions) = (data.to_f32_vec()?, grid.to_f32_vec()?);
+        let plane = (h * w).max(1);
+        // The taps of a block of points stay in the cache for all channels.
+        const BLOCK: usize = 256;
+        let images = values.chunks_exact(plane * c.max(1)).zip(positions.chunks_exact((2 * cells).max(1)));
+        for ((planes, points), out) in images.zip(out.chunks_exact_mut((c * cells).max(1))) {
+            for (block, points) in points.chunks(2 * BLOCK).enumerate() {
+                let taps: Vec<Tap> = points.chunks_exact(2).flat_map(|at| self.taps(at, [h, w])).collect();
+                for (plane, out) in planes.chunks_exact(plane).zip(out.chunks_exact_mut(cells)) {
+                    let out = &mut out[block * BLOCK..][..points.len() / 2];
+                    match self.mode {
+                        Mode::Nearest => interpolate::<1>(plane, &taps, out),
+                        Mode::Bilinear => interpolate::<4>(plane, &taps, out),
+                        Mode::Bicubic => interpolate::<16>(plane, &taps, out),
                     }
                 }
             }
@@ -114,9 +110,24 @@ impl EvalOp for GridSample {
     }
 }
 
-/// The pixels to interpolate on one axis, with their weights; `None` is a pixel outside the data, whose value
-/// is 0.
-type Taps = SmallVector<(Option<usize>, f32), 4>;
+/// A pixel of a plane and its weight.
+#[derive(Copy, Clone)]
+struct Tap {
+    /// A pixel outside of the plane is 0.
+    pixel: usize,
+    weight: f32,
+}
+
+/// Sums the weighted pixels of `TAPS` taps for each point.
+fn interpolate<const TAPS: usize>(plane: &[f32], taps: &[Tap], out: &mut [f32]) {
+    for (out, taps) in out.iter_mut().zip(taps.as_chunks::<TAPS>().0) {
+        let of = |tap: &Tap| plane.get(tap.pixel).map_or(0.0, |pixel| tap.weight * pixel);
+        *out = taps.iter().map(of).sum();
+    }
+}
+
+/// The pixels to interpolate on one axis, with their weights; `None` is a pixel outside the data.
+type AxisTaps = SmallVector<(Option<usize>, f32), 4>;
 
 impl GridSample {
     /// Converts a position from -1..1 to pixels.
@@ -128,7 +139,21 @@ impl GridSample {
         }
     }
 
-    fn taps(&self, at: f32, size: usize) -> Taps {
+    /// The pixels of a plane to interpolate at a point `[x, y]`.
+    fn taps(&self, point: &[f32], [height, width]: [usize; 2]) -> impl Iterator<Item = Tap> {
+        let &[x, y] = point else { return SmallVector::<Tap, 16>::new().into_iter() };
+        let columns = self.axis_taps(self.position(x, width), width);
+        let mut taps = SmallVector::new();
+        for (row, of_row) in self.axis_taps(self.position(y, height), height) {
+            for &(column, of_column) in &columns {
+                let pixel = row.zip(column).map_or(usize::MAX, |(row, column)| row * width + column);
+                taps.push(Tap { pixel, weight: of_row * of_column });
+            }
+        }
+        taps.into_iter()
+    }
+
+    fn axis_taps(&self, at: f32, size: usize) -> AxisTaps {
         let at = at.clamp(-1e9, 1e9);
         let below = at.floor();
         let part = at - below;

@@ -64,8 +64,8 @@ impl EvalOp for GroupNormalization {
         let grouped = data.cast(compute)?.reshape(&[batch, groups, width])?;
         let normal = kernels::mvn(&grouped, &[2], true, self.epsilon, EpsMode::InsideSqrt)?;
         let normal = ComputeTensor::new(&normal.reshape(data.dims())?)?;
-        let scaled = normal.times(&ComputeTensor::per_channel(scale, data.rank())?)?;
-        let result = scaled.plus(&ComputeTensor::per_channel(bias, data.rank())?)?;
+        let [scale, bias] = [scale, bias].map(|tensor| ComputeTensor::per_channel(tensor, data.rank()));
+        let result = normal.scaled(&scale?, &bias?)?;
         Ok(vec![result.rounded(element_type)?])
     }
 }

@@ -1,10 +1,11 @@
 //! LRN-1.
 
-use snick_tensor::kernels::{self, PadMode};
+use snick_tensor::kernels::{self, Window};
 use snick_tensor::{SmallVector, Tensor};
 
 use super::compute_tensor::ComputeTensor;
 use super::normalize_l2::positions;
+use crate::ops::movement::indices::count;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
@@ -48,39 +49,33 @@ impl EvalOp for Lrn {
         let [data, axes] = exactly(inputs)?;
         let axes = positions(&axes.to_i64_vec()?, data.rank())?;
         let x = ComputeTensor::new(data)?;
-        let mut sums = x.times(&x)?;
+        let mut means = x.times(&x)?;
         let mut weight = self.alpha;
         for &axis in &axes {
-            sums = sum_neighbours(&sums, axis, self.size)?;
-            weight /= self.size as f64;
+            let length;
+            (means, length) = means_of_neighbours(&means, axis, self.size)?;
+            weight *= length as f64 / self.size as f64;
         }
-        let divisor = sums.times_number(weight)?.plus_number(self.bias)?.power(self.beta)?;
+        let divisor = means.scaled(&x.number(weight)?, &x.number(self.bias)?)?.power(self.beta)?;
         Ok(vec![x.over(&divisor)?.rounded(data.element_type())?])
     }
 }
 
-/// Sums each element with its neighbours on one axis.
-fn sum_neighbours(values: &ComputeTensor, axis: usize, size: i64) -> Result<ComputeTensor, OpError> {
-    let tensor = values.tensor();
-    let dim = tensor.dims().get(axis).copied().unwrap_or(1);
-    let side =
-        usize::try_from(size.saturating_sub(1).max(0) / 2).unwrap_or(usize::MAX).min(dim.saturating_sub(1));
-    let mut sum = values.clone();
-    for distance in 1..=side {
-        let rest = dim - distance;
-        let shifts = [(0, distance), (distance, 0)];
-        for (from, before) in shifts {
-            let part = tensor.slice(axis, from, rest, 1)?;
-            let mut pads: [SmallVector<isize, 6>; 2] =
-                [SmallVector::from_elem(0, tensor.rank()), SmallVector::from_elem(0, tensor.rank())];
-            let [begin, end] = &mut pads;
-            if let (Some(begin), Some(end)) = (begin.get_mut(axis), end.get_mut(axis)) {
-                (*begin, *end) = (before as isize, (distance - before) as isize);
-            }
-            let [begin, end] = &pads;
-            sum =
-                sum.plus(&ComputeTensor::new(&kernels::pad(&part, begin, end, PadMode::Constant, None)?)?)?;
-        }
-    }
-    Ok(sum)
+/// The mean of each element and its neighbours on one axis, and the number of elements in a window. Elements
+/// beyond the ends are 0.
+fn means_of_neighbours(
+    values: &ComputeTensor,
+    axis: usize,
+    size: i64,
+) -> Result<(ComputeTensor, usize), OpError> {
+    let dims = values.tensor().dims();
+    let (outer, dim, inner) = (count(&dims[..axis]), dims[axis], count(&dims[axis + 1..]));
+    let side = usize::try_from(size.saturating_sub(1).max(0) / 2).unwrap_or(usize::MAX);
+    let side = side.min(dim.saturating_sub(1));
+    let pads: SmallVector<isize, 6> = SmallVector::from([side as isize, 0]);
+    let window = Window { pads_begin: pads.clone(), pads_end: pads, ..Window::dense(2) };
+    let columns = values.tensor().reshape(&[1, outer, dim, inner])?;
+    let length = 2 * side + 1;
+    let means = kernels::avg_pool(&columns, &[length, 1], &window, &[dim, inner], false)?;
+    Ok((ComputeTensor::new(&means.reshape(dims)?)?, length))
 }

@@ -76,6 +76,7 @@ impl BinaryOp {
             -1.0 => over!(-1.0),
             -0.5 => over!(-0.5),
             0.5 => over!(0.5),
+            0.75 => over!(0.75),
             1.0 => over!(1.0),
             2.0 => over!(2.0),
             3.0 => over!(3.0),
@@ -187,6 +188,7 @@ macro_rules! real {
                     -1.0 => 1.0 / self,
                     -0.5 => 1.0 / root(self),
                     0.5 => root(self),
+                    0.75 => root(self) * root(root(self)),
                     1.0 => self,
                     2.0 => self * self,
                     3.0 => self * self * self,
@@ -262,7 +264,7 @@ mod tests {
     fn special_exponents_equal_powers() {
         let special = [0.0, -0.0, 1.0, -1.0, 2.5, -3.25, 1e-30, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
         let x = Tensor::from_vec(&[special.len()], special.to_vec()).unwrap();
-        for exponent in [-1.0, -0.5, 0.5, 1.0, 2.0, 3.0] {
+        for exponent in [-1.0, -0.5, 0.5, 0.75, 1.0, 2.0, 3.0] {
             let found = Pow.apply(&x, &Tensor::scalar(exponent)).unwrap().to_f32_vec().unwrap();
             for (x, found) in special.into_iter().zip(found) {
                 let expected = x.powf(exponent);

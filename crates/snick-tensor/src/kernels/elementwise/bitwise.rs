@@ -1,9 +1,11 @@
 //! Logic and shifts on the bits of integers.
 
+use super::compare::LogicalOp;
 use super::zip::zip;
 use crate::ElementType::{Boolean, I64, U64};
+use crate::kernels::dispatch::{moving, with_unit};
 use crate::kernels::vectors::Number;
-use crate::{PodElement, Tensor, TensorError};
+use crate::{Element, PodElement, Tensor, TensorError};
 
 /// A function of the bits of two integers; booleans count as one bit.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -25,25 +27,38 @@ impl BitwiseOp {
     /// [`TensorError::TypeMismatch`] if the types differ, [`TensorError::UnsupportedType`] unless they are
     /// integers or boolean, [`TensorError::ShapeMismatch`].
     pub fn apply(&self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
-        let et = a.element_type();
-        b.expect(et)?;
         integral(a)?;
-        let out = match et {
-            U64 => self.run::<u64>(a, b)?,
-            _ => self.run::<i64>(&a.cast(I64)?, &b.cast(I64)?)?,
+        b.expect(a.element_type())?;
+        let logical = match self {
+            BitwiseOp::And => LogicalOp::And,
+            BitwiseOp::Or => LogicalOp::Or,
+            BitwiseOp::Xor => LogicalOp::Xor,
+            BitwiseOp::LeftShift | BitwiseOp::RightShift => return self.shift(a, b),
         };
-        out.cast(et)
+        if a.element_type() == Boolean {
+            return logical.apply(a, b);
+        }
+        moving(&[a, b], |units| {
+            with_unit!(units[0].element_type(), T => match logical {
+                LogicalOp::And => zip(T::TYPE, &units[0], &units[1], |x: T, y| x & y),
+                LogicalOp::Or => zip(T::TYPE, &units[0], &units[1], |x: T, y| x | y),
+                LogicalOp::Xor => zip(T::TYPE, &units[0], &units[1], |x: T, y| x ^ y),
+            })
+        })
     }
 
-    fn run<T: Bits>(self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
-        let f: fn(T, T) -> T = match self {
-            BitwiseOp::And => |x, y| x & y,
-            BitwiseOp::Or => |x, y| x | y,
-            BitwiseOp::Xor => |x, y| x ^ y,
-            BitwiseOp::LeftShift => |x, y| x.shift_left(y),
-            BitwiseOp::RightShift => |x, y| x.shift_right(y),
-        };
-        zip(T::TYPE, a, b, f)
+    fn shift(self, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
+        fn run<T: Bits>(left: bool, a: &Tensor, b: &Tensor) -> Result<Tensor, TensorError> {
+            match left {
+                true => zip(T::TYPE, a, b, T::shift_left),
+                false => zip(T::TYPE, a, b, T::shift_right),
+            }
+        }
+        let left = self == BitwiseOp::LeftShift;
+        match a.element_type() {
+            U64 => run::<u64>(left, a, b),
+            et => run::<i64>(left, &a.cast(I64)?, &b.cast(I64)?)?.cast(et),
+        }
     }
 }
 
@@ -56,10 +71,11 @@ pub fn bitwise_not(input: &Tensor) -> Result<Tensor, TensorError> {
     if input.element_type() == Boolean {
         return super::logical_not(input);
     }
-    // Narrowing keeps the low bits, which are the bits of the type.
-    let wide = input.cast(I64)?;
-    let turned = wide.values::<i64>()?.iter().map(|x| !x).collect();
-    Tensor::from_vec(input.dims(), turned)?.cast(input.element_type())
+    moving(&[input], |units| {
+        with_unit!(units[0].element_type(), T => {
+            Tensor::from_vec(input.dims(), units[0].units::<T>().iter().map(|x| !x).collect())
+        })
+    })
 }
 
 fn integral(input: &Tensor) -> Result<(), TensorError> {
@@ -70,13 +86,7 @@ fn integral(input: &Tensor) -> Result<(), TensorError> {
     Err(TensorError::UnsupportedType { element_type })
 }
 
-trait Bits:
-    PodElement
-    + Number
-    + std::ops::BitAnd<Output = Self>
-    + std::ops::BitOr<Output = Self>
-    + std::ops::BitXor<Output = Self>
-{
+trait Bits: PodElement + Number {
     fn shift_left(self, by: Self) -> Self;
     fn shift_right(self, by: Self) -> Self;
 }
@@ -102,6 +112,7 @@ impl Bits for u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ElementType;
 
     #[test]
     fn bits_of_every_width() {
@@ -119,6 +130,11 @@ mod tests {
         let shifted = BitwiseOp::RightShift.apply(&big, &Tensor::scalar(63u64)).unwrap();
         assert_eq!(shifted.values::<u64>().unwrap()[..], [1]);
         assert!(bitwise_not(&Tensor::scalar(1f32)).is_err());
+        let narrow =
+            Tensor::from_vec(&[3], vec![0b0101i32, 0b0011, 0]).unwrap().cast(ElementType::U3).unwrap();
+        assert_eq!(bitwise_not(&narrow).unwrap().to_i64_vec().unwrap(), [0b010, 0b100, 0b111]);
+        let flipped = BitwiseOp::Xor.apply(&narrow, &bitwise_not(&narrow).unwrap()).unwrap();
+        assert_eq!(flipped.to_i64_vec().unwrap(), [7; 3]);
         assert!(!bitwise_not(&Tensor::from_bools(&[], &[true]).unwrap()).unwrap().to_bools().unwrap()[0]);
     }
 }

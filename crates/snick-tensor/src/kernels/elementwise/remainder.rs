@@ -1,7 +1,6 @@
 //! Float remainders without the bit-by-bit loop of the general case.
 
-/// Whether [`near`] is exact for every element of `a` with every element of `b`. It is exact for quotients up
-/// to 2^28, because an `f64` then holds the product of divisor and quotient exactly.
+/// Whether [`near`] is exact for every element of `a` with every element of `b`: see [`MOST`].
 pub(super) fn are_near(a: &[f32], b: &[f32]) -> bool {
     // Without the sign bit, bit patterns compare like the magnitudes, and non-finite values are largest.
     let size = |x: &f32| x.to_bits() & (u32::MAX >> 1);
@@ -9,17 +8,21 @@ pub(super) fn are_near(a: &[f32], b: &[f32]) -> bool {
     let least = b.iter().map(size).fold(u32::MAX, u32::min);
     let most = b.iter().map(size).fold(0, u32::max);
     let quotient = f64::from(f32::from_bits(largest)) / f64::from(f32::from_bits(least));
-    f32::from_bits(most).is_finite() && quotient < f64::from(1 << 28)
+    f32::from_bits(most).is_finite() && quotient < MOST
 }
 
-/// The remainder with the sign of `a`.
+/// Up to this quotient, a rounded quotient is at most 1 from the integer below the exact one, and the difference
+/// of `a` and its product with `b` is an `f32`.
+const MOST: f64 = (1 << 23) as f64;
+
+/// The remainder with the sign of `a`. Slow, but as exact, without an instruction for fused multiply-add.
 #[inline(always)]
 pub(super) fn near(a: f32, b: f32) -> f32 {
-    let (size, divisor) = (f64::from(a).abs(), f64::from(b).abs());
-    let rest = size - (size / divisor).trunc() * divisor;
+    let (size, divisor) = (a.abs(), b.abs());
+    let rest = (size / divisor).trunc().mul_add(-divisor, size);
     // A quotient just below an integer may have been rounded to it.
     let rest = if rest < 0.0 { rest + divisor } else { rest };
-    (rest as f32).copysign(a)
+    rest.copysign(a)
 }
 
 /// The remainder with the sign of `b`.

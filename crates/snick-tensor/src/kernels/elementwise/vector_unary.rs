@@ -57,6 +57,7 @@ impl<E: Elements> Vectorised for Apply<E> {
             Erf => elements.each(math::erf::<I>),
             Exp => elements.each(math::exp::<I>),
             Floor => elements.each(f32::floor),
+            Log => elements.each(math::ln::<I>),
             Negative => elements.each(|x| -x),
             Relu => elements.each(|x| if x < 0.0 { 0.0 } else { x }),
             Sigmoid => elements.each(math::sigmoid::<I>),

@@ -1,7 +1,7 @@
-//! Maximum pooling of quantised codes, four channels at a time: [`SeparableMax`] over `u8x4` elements.
+//! Maximum pooling of quantised codes, four channels at a time: [`Separable`] over `u8x4` elements.
 
-use super::separable_max::SeparableMax;
-use super::{PoolAlgorithm, Reduction};
+use super::is_separable;
+use super::separable::{Maximum, Separable};
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::I8x4Dot;
@@ -29,7 +29,7 @@ impl QuantizedMaxPool {
         let axes = window.axes(&spatial, kernel).ok()?;
         let output: [usize; 2] = outputs.try_into().ok()?;
         let grid = WindowGrid::new(&axes, &output);
-        let is_supported = PoolAlgorithm::select(true, Reduction::Max, &grid) == PoolAlgorithm::SeparableMax
+        let is_supported = is_separable(&grid)
             && grid
                 .axes
                 .iter()
@@ -71,8 +71,14 @@ impl QuantizedMaxPool {
         }
         let ([_, rows, columns], [_, out_height, out_width]) = (self.grid.axes, self.grid.out);
         let (planes, results) = (bytemuck::cast_slice(&codes), bytemuck::cast_slice_mut(&mut out));
-        SeparableMax::<I8x4Dot> { axes: [rows, columns], out: [out_height, out_width], planes, results }
-            .compute();
+        Separable::<I8x4Dot, _> {
+            axes: [rows, columns],
+            out: [out_height, out_width],
+            planes,
+            results,
+            reduction: Maximum,
+        }
+        .compute();
         reverse(&mut out, self.grid.windows());
         Tensor::from_buffer(ElementType::U32, &[batch, groups, self.output[0], self.output[1]], out)
     }
