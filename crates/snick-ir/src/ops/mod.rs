@@ -159,6 +159,7 @@ pub mod nn {
     pub mod softmax;
     pub mod space_to_depth;
     pub mod transposed_convolution;
+    mod weighted_pixels;
     pub mod window;
 }
 

@@ -32,13 +32,17 @@ impl EvalOp for AdaptiveMaxPool {
         let dims = output_dims(data, sizes)?;
         let (mut greatest, mut positions) = (Vec::new(), Vec::new());
         each_window(data, &dims, |rows| {
-            let mut best = None;
+            let mut best: Option<(usize, f64)> = None;
             for (first, row) in rows {
-                for (at, &x) in (first..).zip(row) {
-                    if best.is_none_or(|(_, known)| exceeds(x, known)) {
-                        best = Some((at, x));
+                let Some(&start) = row.first() else { continue };
+                let (mut at, mut known) = best.unwrap_or((first, start));
+                for (position, &x) in (first..).zip(row) {
+                    // One comparison excludes most elements.
+                    if !(x <= known) && exceeds(x, known) {
+                        (at, known) = (position, x);
                     }
                 }
+                best = Some((at, known));
             }
             let (at, x) = best.unwrap_or((0, f64::NEG_INFINITY));
             greatest.push(x);

@@ -1,5 +1,7 @@
 //! Interpolated samples for deformable convolution.
 
+use super::weighted_pixels::{OUTSIDE, WeightedPixel, interpolate};
+
 /// How to sample an image. The sizes have been checked for consistency.
 pub(super) struct SamplingPlan {
     pub(super) channels: usize,
@@ -31,12 +33,12 @@ impl SamplingPlan {
             return seen;
         }
         // All channels of a deformable group share the sampled positions.
-        let mut mixes: Vec<[(usize, f32); 4]> = Vec::with_capacity(places);
+        let mut pixels: Vec<WeightedPixel> = Vec::with_capacity(4 * places);
         for number in 0..self.deformable_groups * taps {
             let (group, tap) = (number / taps, number % taps);
             let tap_at = [tap / self.kernel[1], tap % self.kernel[1]];
-            mixes.clear();
-            mixes.extend((0..places).map(|place| {
+            pixels.clear();
+            pixels.extend((0..places).flat_map(|place| {
                 let window = [place / self.columns, place % self.columns];
                 let position = [0, 1].map(|i| {
                     let base = window[i] as f32 * self.strides[i] + tap_at[i] as f32 * self.dilations[i]
@@ -49,13 +51,7 @@ impl SamplingPlan {
             for channel in group * in_group..(group + 1) * in_group {
                 let plane = &image[channel * area..][..area];
                 let row = &mut seen[(channel * taps + tap) * places..][..places];
-                for (to, mix) in row.iter_mut().zip(&mixes) {
-                    // Skip pixels with weight 0: they may be infinite, and the product would be NaN.
-                    let mixed = |&(pixel, weight): &(usize, f32)| {
-                        if weight == 0.0 { 0.0 } else { plane[pixel] * weight }
-                    };
-                    *to = mix.iter().map(mixed).sum();
-                }
+                interpolate::<4>(plane, &pixels, row);
                 if let Some(scales) = scales {
                     row.iter_mut().zip(scales).for_each(|(to, &scale)| *to *= scale);
                 }
@@ -64,15 +60,15 @@ impl SamplingPlan {
         seen
     }
 
-    /// The pixels to interpolate at a position, with their weights; pixels outside the image have weight 0.
-    fn pixels(&self, position: [f32; 2]) -> [(usize, f32); 4] {
+    /// The pixels to interpolate at a position. Pixels with weight 0 do not count, because they may be infinite.
+    fn pixels(&self, position: [f32; 2]) -> [WeightedPixel; 4] {
         let ends = self.image.map(|size| size as f32);
         let least = if self.padded { -1.0 } else { 0.0 };
         let inside = |i: usize| {
             let at = position[i];
             (if self.padded { at > least } else { at >= least }) && at < ends[i]
         };
-        let mut pixels = [(0, 0.0); 4];
+        let mut pixels = [WeightedPixel { index: OUTSIDE, weight: 0.0 }; 4];
         if !inside(0) || !inside(1) {
             return pixels;
         }
@@ -86,7 +82,8 @@ impl SamplingPlan {
         });
         let corners = y.iter().flat_map(|&(row, a)| x.iter().map(move |&(column, b)| (row, column, a * b)));
         for (pixel, (row, column, weight)) in pixels.iter_mut().zip(corners) {
-            *pixel = (row * self.image[1] + column, weight);
+            let index = if weight == 0.0 { OUTSIDE } else { row * self.image[1] + column };
+            *pixel = WeightedPixel { index, weight };
         }
         pixels
     }

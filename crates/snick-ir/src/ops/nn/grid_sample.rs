@@ -3,6 +3,7 @@
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{MAX_BYTES, SmallVector, Tensor};
 
+use super::weighted_pixels::{OUTSIDE, WeightedPixel, interpolate};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 /// The error for incompatible shapes.
@@ -90,18 +91,18 @@ impl EvalOp for GridSample {
         let mut out = vec![0f32; total];
         let (values, positions) = (data.to_f32_vec()?, grid.to_f32_vec()?);
         let plane = (h * w).max(1);
-        // The taps of a block of points stay in the cache for all channels.
+        // The pixels of a block of points stay in the cache for all channels.
         const BLOCK: usize = 256;
         let images = values.chunks_exact(plane * c.max(1)).zip(positions.chunks_exact((2 * cells).max(1)));
         for ((planes, points), out) in images.zip(out.chunks_exact_mut((c * cells).max(1))) {
             for (block, points) in points.chunks(2 * BLOCK).enumerate() {
-                let taps: Vec<Tap> = points.chunks_exact(2).flat_map(|at| self.taps(at, [h, w])).collect();
+                let pixels: Vec<_> = points.chunks_exact(2).flat_map(|at| self.pixels(at, [h, w])).collect();
                 for (plane, out) in planes.chunks_exact(plane).zip(out.chunks_exact_mut(cells)) {
                     let out = &mut out[block * BLOCK..][..points.len() / 2];
                     match self.mode {
-                        Mode::Nearest => interpolate::<1>(plane, &taps, out),
-                        Mode::Bilinear => interpolate::<4>(plane, &taps, out),
-                        Mode::Bicubic => interpolate::<16>(plane, &taps, out),
+                        Mode::Nearest => interpolate::<1>(plane, &pixels, out),
+                        Mode::Bilinear => interpolate::<4>(plane, &pixels, out),
+                        Mode::Bicubic => interpolate::<16>(plane, &pixels, out),
                     }
                 }
             }
@@ -110,24 +111,8 @@ impl EvalOp for GridSample {
     }
 }
 
-/// A pixel of a plane and its weight.
-#[derive(Copy, Clone)]
-struct Tap {
-    /// A pixel outside of the plane is 0.
-    pixel: usize,
-    weight: f32,
-}
-
-/// Sums the weighted pixels of `TAPS` taps for each point.
-fn interpolate<const TAPS: usize>(plane: &[f32], taps: &[Tap], out: &mut [f32]) {
-    for (out, taps) in out.iter_mut().zip(taps.as_chunks::<TAPS>().0) {
-        let of = |tap: &Tap| plane.get(tap.pixel).map_or(0.0, |pixel| tap.weight * pixel);
-        *out = taps.iter().map(of).sum();
-    }
-}
-
 /// The pixels to interpolate on one axis, with their weights; `None` is a pixel outside the data.
-type AxisTaps = SmallVector<(Option<usize>, f32), 4>;
+type AxisPixels = SmallVector<(Option<usize>, f32), 4>;
 
 impl GridSample {
     /// Converts a position from -1..1 to pixels.
@@ -140,20 +125,20 @@ impl GridSample {
     }
 
     /// The pixels of a plane to interpolate at a point `[x, y]`.
-    fn taps(&self, point: &[f32], [height, width]: [usize; 2]) -> impl Iterator<Item = Tap> {
-        let &[x, y] = point else { return SmallVector::<Tap, 16>::new().into_iter() };
-        let columns = self.axis_taps(self.position(x, width), width);
-        let mut taps = SmallVector::new();
-        for (row, of_row) in self.axis_taps(self.position(y, height), height) {
+    fn pixels(&self, point: &[f32], [height, width]: [usize; 2]) -> impl Iterator<Item = WeightedPixel> {
+        let &[x, y] = point else { return SmallVector::<WeightedPixel, 16>::new().into_iter() };
+        let columns = self.axis_pixels(self.position(x, width), width);
+        let mut pixels = SmallVector::new();
+        for (row, of_row) in self.axis_pixels(self.position(y, height), height) {
             for &(column, of_column) in &columns {
-                let pixel = row.zip(column).map_or(usize::MAX, |(row, column)| row * width + column);
-                taps.push(Tap { pixel, weight: of_row * of_column });
+                let index = row.zip(column).map_or(OUTSIDE, |(row, column)| row * width + column);
+                pixels.push(WeightedPixel { index, weight: of_row * of_column });
             }
         }
-        taps.into_iter()
+        pixels.into_iter()
     }
 
-    fn axis_taps(&self, at: f32, size: usize) -> AxisTaps {
+    fn axis_pixels(&self, at: f32, size: usize) -> AxisPixels {
         let at = at.clamp(-1e9, 1e9);
         let below = at.floor();
         let part = at - below;

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 use crate::kernels::gemm::{Gemm, Matrix};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best, prefetch};
+use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, dispatch_best, prefetch};
 
 /// Stores `a * b` in `out`, row-major. The rows of `a` are contiguous, and `b` has few columns.
 pub(crate) fn few_columns<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) {
@@ -100,17 +100,66 @@ impl<T: Gemm> Vectorised for Dots<'_, T> {
             }
             return;
         }
-        for i in 0..long.rows {
-            let at = long.at(i, 0);
-            let row = &long.data[at.min(long.data.len())..][..depth];
-            for j in (0..count).step_by(AT_ONCE) {
-                let sums = padded_dots::<I, T>(row, &few[j * depth..], count - j, 0);
-                for (k, &sum) in sums.iter().enumerate().take(count - j) {
-                    out[i * steps[0] + (j + k) * steps[1]] = sum;
+        let row = |i| &long.data[long.at(i, 0).min(long.data.len())..][..depth];
+        let mut put = |i: usize, j: usize, sum| out[i * steps[0] + j * steps[1]] = sum;
+        // Sums of pairs of rows need more registers than other instruction sets have.
+        let pairs = if I::ISA == Isa::Avx512 && depth >= T::Vector::<I>::LANES { long.rows / 2 } else { 0 };
+        for j in (0..count).step_by(AT_ONCE) {
+            let few = &few[j * depth..];
+            let pairs = if count - j >= AT_ONCE { pairs } else { 0 };
+            for i in 0..pairs {
+                for (k, sums) in dots_of_pair::<I, T>([row(2 * i), row(2 * i + 1)], few).iter().enumerate() {
+                    sums.iter().enumerate().for_each(|(m, &sum)| put(2 * i + k, j + m, sum));
+                }
+            }
+            for i in 2 * pairs..long.rows {
+                let sums = padded_dots::<I, T>(row(i), few, count - j, 0);
+                sums.iter().take(count - j).enumerate().for_each(|(m, &sum)| put(i, j + m, sum));
+            }
+        }
+    }
+}
+
+/// The dot products of two rows with the first [`AT_ONCE`] other rows, in the order of [`dots`].
+#[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
+#[inline(always)]
+fn dots_of_pair<I: Instructions, T: Gemm>(rows: [&[T]; 2], few: &[T]) -> [[T; AT_ONCE]; 2] {
+    const SUMS: usize = 2;
+    let (lanes, depth) = (T::Vector::<I>::LANES, rows[0].len());
+    let others = [0, 1, 2, 3].map(|j| &few[j * depth..][..depth]);
+    let ([p, q], [r, s, t, u]) =
+        (rows.map(|row| row.chunks_exact(SUMS * lanes)), others.map(|row| row.chunks_exact(SUMS * lanes)));
+    let mut sums = [[[T::Vector::<I>::splat(T::default()); AT_ONCE]; 2]; SUMS];
+    for (((((p, q), r), s), t), u) in p.zip(q).zip(r).zip(s).zip(t).zip(u) {
+        for i in 0..SUMS {
+            let load = |from: &[T]| T::Vector::<I>::load(&from[i * lanes..(i + 1) * lanes]);
+            let few = [load(r), load(s), load(t), load(u)];
+            let rows = [load(p), load(q)];
+            for k in 0..2 {
+                for j in 0..AT_ONCE {
+                    sums[i][k][j] = rows[k].multiply_add(few[j], sums[i][k][j]);
                 }
             }
         }
     }
+    let mut at = depth - depth % (SUMS * lanes);
+    if depth - at >= lanes {
+        for k in 0..2 {
+            let x = T::Vector::<I>::load(&rows[k][at..]);
+            for j in 0..AT_ONCE {
+                sums[0][k][j] = x.multiply_add(T::Vector::<I>::load(&others[j][at..]), sums[0][k][j]);
+            }
+        }
+        at += lanes;
+    }
+    let mut all = [[T::default(); AT_ONCE]; 2];
+    for k in 0..2 {
+        for j in 0..AT_ONCE {
+            let sum = sums[0][k][j].plus(sums[1][k][j]);
+            all[k][j] = sum_with_rest::<I, T>(sum, &rows[k][at..], &others[j][at..]);
+        }
+    }
+    all
 }
 
 /// The number of rows that share each load of another row.
