@@ -35,6 +35,7 @@ mod math;
 mod matmul;
 #[cfg(feature = "kernels")]
 mod normalize;
+pub mod overlap;
 #[cfg(feature = "kernels")]
 mod packed_weights;
 mod pad;

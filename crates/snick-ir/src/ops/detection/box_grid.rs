@@ -1,5 +1,7 @@
 //! Boxes by position, so that suppression compares a box only with boxes near it instead of with all.
 
+use snick_tensor::kernels::overlap::Suppression;
+
 use super::corners::Corners;
 
 /// A box in more cells than this is compared with every box.
@@ -115,6 +117,15 @@ impl BoxGrid {
         }
     }
 
+    /// Whether any box suppresses one with these corners.
+    pub fn suppresses(&self, own: &Corners, unit: f32, suppression: Suppression) -> bool {
+        let Some(cells) = self.cells_near(own, 0.0) else {
+            let sides = self.sides.each_ref().map(|side| &side[..]);
+            return suppression.applies_to_any(own.coordinates(), sides, unit);
+        };
+        self.any_in(cells, |_, other| suppression.applies(own.iou(other, unit)))
+    }
+
     /// Whether a box passes the test, which gets the index of the box. Only boxes that might be at most `margin` away
     /// from `corners` are tested, in any order, and a few more of them once one has passed.
     #[inline]
@@ -122,12 +133,25 @@ impl BoxGrid {
         &self,
         corners: &Corners,
         margin: f32,
-        mut test: impl FnMut(usize, &Corners) -> bool,
+        test: impl FnMut(usize, &Corners) -> bool,
     ) -> bool {
+        match self.cells_near(corners, margin) {
+            Some(cells) => self.any_in(cells, test),
+            None => self.any(test),
+        }
+    }
+
+    /// The first and the last cell that a box with a margin touches; `None` if searching them takes longer than testing
+    /// all boxes.
+    fn cells_near(&self, corners: &Corners, margin: f32) -> Option<[Cell; 2]> {
         let worth = self.len() as u64 / FAST_TESTS;
-        let cells =
-            self.cells(corners, margin).filter(|cells| !self.heads.is_empty() && number(cells) <= worth);
-        let Some(cells) = cells else { return self.any(test) };
+        let cells = self.cells(corners, margin)?;
+        (!self.heads.is_empty() && number(&cells) <= worth).then_some(cells)
+    }
+
+    /// Whether any box in one of the cells, or in too many cells, passes the test.
+    #[inline]
+    fn any_in(&self, cells: [Cell; 2], mut test: impl FnMut(usize, &Corners) -> bool) -> bool {
         let mut passes = |index: u32| self.get(index).is_some_and(|other| test(index as usize, &other));
         for cell in all(cells) {
             let mut entry = self.heads.get(self.list(cell)).copied().unwrap_or(NONE);

@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+use snick_tensor::kernels::overlap;
+
 /// Left, top, right and bottom, in memory order.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Corners {
@@ -37,34 +39,13 @@ impl Corners {
 
     /// Width and height of the intersection; `None` if the boxes are disjoint.
     pub fn intersection(&self, other: &Self, unit: f32) -> Option<[f32; 2]> {
-        let (is_disjoint, size) = self.overlap(other, unit);
+        let (is_disjoint, size) = overlap::intersection(self.coordinates(), other.coordinates(), unit);
         (!is_disjoint).then_some(size)
     }
 
-    /// Whether the boxes are disjoint; width and height of the intersection if they are not.
-    fn overlap(&self, other: &Self, unit: f32) -> (bool, [f32; 2]) {
-        let is_disjoint = (other.left > self.right)
-            | (other.right < self.left)
-            | (other.top > self.bottom)
-            | (other.bottom < self.top);
-        // Unlike `f32::max`, these are one instruction each.
-        let [greater, lesser] = [|a, b| if a > b { a } else { b }, |a: f32, b| if a < b { a } else { b }];
-        let both = Self {
-            left: greater(self.left, other.left),
-            top: greater(self.top, other.top),
-            right: lesser(self.right, other.right),
-            bottom: lesser(self.bottom, other.bottom),
-        };
-        (is_disjoint, both.size(unit))
-    }
-
-    /// Intersection over union. Computes it without branches, so that loops can use vector instructions.
-    #[inline]
+    /// Intersection over union.
     pub fn iou(&self, other: &Self, unit: f32) -> f32 {
-        let (is_disjoint, [width, height]) = self.overlap(other, unit);
-        let shared = width * height;
-        let iou = shared / (self.area(unit) + other.area(unit) - shared);
-        if !is_disjoint & (width > 0.0) & (height > 0.0) { iou } else { 0.0 }
+        overlap::iou(self.coordinates(), other.coordinates(), unit)
     }
 
     /// Applies regression deltas: moves the centre by `[dx, dy]` times the size, and multiplies the size by

@@ -1,5 +1,7 @@
 //! Greedy non-maximum suppression of sorted boxes.
 
+use snick_tensor::kernels::overlap::Suppression;
+
 use super::box_grid::BoxGrid;
 use super::corners::Corners;
 
@@ -20,7 +22,7 @@ pub fn nms<T: Copy>(
         if chosen.len() >= limit {
             break;
         }
-        if !grid.any_near(own, 0.0, |_, other| own.iou(other, unit) > threshold) {
+        if !grid.suppresses(own, unit, Suppression { threshold, or_equal: false }) {
             grid.insert(own);
             chosen.push(*candidate);
         }

@@ -4,7 +4,7 @@ use snick_tensor::Tensor;
 
 use super::checks::wrong_shape;
 use super::corners::Corners;
-use super::nms_selection::{BoxOverlap, NmsLimits, PlacedBox, infer};
+use super::nms_selection::{Boxes, NmsLimits, infer};
 use super::rotated_box::RotatedBox;
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, leading};
@@ -36,17 +36,6 @@ impl InferOp for NmsRotated {
     }
 }
 
-struct Rotated<'b>(&'b [RotatedBox]);
-
-impl BoxOverlap for Rotated<'_> {
-    fn iou(&self, own: &PlacedBox, _: &Corners, index: impl FnOnce() -> usize) -> f32 {
-        match (self.0.get(own.index), self.0.get(index())) {
-            (Some(a), Some(b)) => a.iou(b),
-            _ => 0.0,
-        }
-    }
-}
-
 impl EvalOp for NmsRotated {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let ([boxes, scores], limits) = leading(inputs)?;
@@ -60,6 +49,7 @@ impl EvalOp for NmsRotated {
         let limits = NmsLimits::new(limits, false)?;
         let index = self.output_type.element_type();
         let bounds: Vec<Corners> = rotated.iter().map(RotatedBox::bounds).collect();
-        limits.select(boxes, scores, &bounds, &Rotated(&rotated), self.sort_result_descending, index)
+        let all = Boxes { bounds: &bounds, rotated: Some(&rotated) };
+        limits.select(boxes, scores, all, self.sort_result_descending, index)
     }
 }

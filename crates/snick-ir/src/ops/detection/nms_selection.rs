@@ -2,13 +2,16 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use snick_shape::{Interval, Shape, SymExpr};
+use snick_tensor::kernels::overlap::Suppression;
 use snick_tensor::{ElementType, Tensor};
 
 use super::box_grid::BoxGrid;
 use super::checks::{check_dims, common_dim, dims_of, expect_ranks, expect_size, rows_up_to};
 use super::corners::{Corners, highest_first};
+use super::rotated_box::RotatedBox;
 use crate::{Fact, Facts, Infer, OpError};
 
 /// Infers selected indices `[rows, 3]`, scores `[rows, 3]` and their count `[1]` from boxes
@@ -35,20 +38,33 @@ pub fn infer(cx: &mut Infer, numbers: i64, index: ElementType) -> Result<Facts, 
     ]))
 }
 
-/// A box.
-#[derive(Copy, Clone, Debug)]
-pub struct PlacedBox {
-    /// The index of the box across all batches.
-    pub index: usize,
-    /// The smallest upright box around it.
-    pub bounds: Corners,
+/// Boxes of one or all batches.
+#[derive(Copy, Clone)]
+pub struct Boxes<'a> {
+    /// The boxes, or the smallest upright boxes around rotated ones.
+    pub bounds: &'a [Corners],
+    /// As many boxes, if they are rotated.
+    pub rotated: Option<&'a [RotatedBox]>,
 }
 
-/// Compares boxes.
-pub trait BoxOverlap {
-    /// The IoU of a box with another one, which has these bounds, and the index across all batches that `index` returns.
-    /// It is 0 if their bounds do not touch.
-    fn iou(&self, own: &PlacedBox, bounds: &Corners, index: impl FnOnce() -> usize) -> f32;
+impl Boxes<'_> {
+    fn slice(&self, range: Range<usize>) -> Self {
+        fn part<T>(boxes: &[T], range: Range<usize>) -> &[T] {
+            boxes.get(range).unwrap_or_default()
+        }
+        let rotated = self.rotated.map(|boxes| part(boxes, range.clone()));
+        Self { bounds: part(self.bounds, range), rotated }
+    }
+
+    fn iou(&self, a: usize, b: usize) -> f32 {
+        fn both<T>(boxes: &[T], a: usize, b: usize) -> Option<(&T, &T)> {
+            Some((boxes.get(a)?, boxes.get(b)?))
+        }
+        match self.rotated {
+            None => both(self.bounds, a, b).map_or(0.0, |(a, b)| a.iou(b, 0.0)),
+            Some(boxes) => both(boxes, a, b).map_or(0.0, |(a, b)| a.iou(b)),
+        }
+    }
 }
 
 /// Selection parameters.
@@ -56,10 +72,8 @@ pub trait BoxOverlap {
 pub struct NmsLimits {
     /// The maximum number of boxes per class.
     pub max_per_class: usize,
-    /// A box is suppressed if its IoU with a box of higher score exceeds this.
-    pub iou_threshold: f32,
-    /// Whether to suppress a box whose IoU is exactly `iou_threshold`.
-    pub drop_equal: bool,
+    /// Which IoU with a box of higher score suppresses a box.
+    pub suppression: Suppression,
     /// Boxes with this score or a lower one are never selected.
     pub score_threshold: f32,
     /// How fast the scores of overlapping boxes decay (soft NMS); 0 for hard suppression.
@@ -68,7 +82,7 @@ pub struct NmsLimits {
 
 impl NmsLimits {
     /// Reads the limits from inputs 2 to 5, each a scalar or absent.
-    pub fn new(limits: &[Tensor], drop_equal: bool) -> Result<Self, OpError> {
+    pub fn new(limits: &[Tensor], or_equal: bool) -> Result<Self, OpError> {
         let number = |i: usize| -> Result<f32, OpError> {
             let values = limits.get(i).map(Tensor::to_f32_vec).transpose()?;
             Ok(values.and_then(|values| values.first().copied()).unwrap_or(0.0))
@@ -77,37 +91,23 @@ impl NmsLimits {
         let most = most.and_then(|most| most.first().copied()).unwrap_or(0);
         Ok(Self {
             max_per_class: usize::try_from(most).unwrap_or(0),
-            iou_threshold: number(1)?,
-            drop_equal,
+            suppression: Suppression { threshold: number(1)?, or_equal },
             score_threshold: number(2)?,
             sigma: number(3)?,
         })
     }
 
     /// Indices and scores of the selected boxes of one class, best first.
-    fn pick(&self, scores: &[f32], boxes: &[PlacedBox], overlap: &impl BoxOverlap) -> Vec<(usize, f32)> {
+    fn pick(&self, scores: &[f32], boxes: Boxes) -> Vec<(usize, f32)> {
         let good = scores.iter().enumerate().filter(|(_, score)| **score > self.score_threshold);
         // A heap, because most candidates are never examined.
         let rest = good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
-        if self.sigma > 0.0 {
-            self.pick_soft(rest, boxes, overlap)
-        } else {
-            self.pick_hard(rest, boxes, overlap)
-        }
+        if self.sigma > 0.0 { self.pick_soft(rest, boxes) } else { self.pick_hard(rest, boxes) }
     }
 
-    fn suppresses(&self, iou: f32) -> bool {
-        (iou > self.iou_threshold) | (self.drop_equal & (iou == self.iou_threshold))
-    }
-
-    fn pick_hard(
-        &self,
-        mut rest: BinaryHeap<Candidate>,
-        boxes: &[PlacedBox],
-        overlap: &impl BoxOverlap,
-    ) -> Vec<(usize, f32)> {
-        let bounds = |candidate: &Candidate| boxes.get(candidate.index).map(|own| &own.bounds);
-        let mut grid = match self.suppresses(0.0) {
+    fn pick_hard(&self, mut rest: BinaryHeap<Candidate>, boxes: Boxes) -> Vec<(usize, f32)> {
+        let bounds = |candidate: &Candidate| boxes.bounds.get(candidate.index);
+        let mut grid = match self.suppression.applies(0.0) {
             true => BoxGrid::undivided(),
             false => BoxGrid::new(rest.iter().filter_map(bounds)),
         };
@@ -115,14 +115,16 @@ impl NmsLimits {
         while picked.len() < self.max_per_class
             && let Some(next) = rest.pop()
         {
-            let Some(own) = boxes.get(next.index) else { continue };
-            let suppresses = |other: usize, bounds: &Corners| {
-                let index =
-                    || picked.get(other).and_then(|&(other, _)| boxes.get(other)).map_or(0, |it| it.index);
-                self.suppresses(overlap.iou(own, bounds, index))
+            let Some(own) = boxes.bounds.get(next.index) else { continue };
+            let is_suppressed = match boxes.rotated {
+                None => grid.suppresses(own, 0.0, self.suppression),
+                Some(_) => grid.any_near(own, 0.0, |other, _| {
+                    let other = picked.get(other);
+                    other.is_some_and(|&(other, _)| self.suppression.applies(boxes.iou(next.index, other)))
+                }),
             };
-            if !grid.any_near(&own.bounds, 0.0, suppresses) {
-                grid.insert(&own.bounds);
+            if !is_suppressed {
+                grid.insert(own);
                 picked.push((next.index, next.score));
             }
         }
@@ -131,24 +133,17 @@ impl NmsLimits {
 
     /// The score of a candidate decays with its overlap with each selected box. It is selected if no higher
     /// score is left.
-    fn pick_soft(
-        &self,
-        mut rest: BinaryHeap<Candidate>,
-        boxes: &[PlacedBox],
-        overlap: &impl BoxOverlap,
-    ) -> Vec<(usize, f32)> {
+    fn pick_soft(&self, mut rest: BinaryHeap<Candidate>, boxes: Boxes) -> Vec<(usize, f32)> {
         let scale = -0.5 / self.sigma;
         let mut picked: Vec<(usize, f32)> = Vec::new();
         while picked.len() < self.max_per_class
             && let Some(mut next) = rest.pop()
         {
-            let Some(own) = boxes.get(next.index) else { continue };
             let before = next.score;
             let mut suppressed = false;
-            let new = picked.iter().skip(next.compared).rev();
-            for other in new.filter_map(|&(other, _)| boxes.get(other)) {
-                let iou = overlap.iou(own, &other.bounds, || other.index);
-                suppressed = self.suppresses(iou);
+            for &(other, _) in picked.iter().skip(next.compared).rev() {
+                let iou = boxes.iou(next.index, other);
+                suppressed = self.suppression.applies(iou);
                 if suppressed {
                     break;
                 }
@@ -173,13 +168,12 @@ impl NmsLimits {
     }
 
     /// Computes the outputs for scores `[batch, classes, boxes]`: rows of batch, class and box; rows of
-    /// batch, class and score; and the number of rows. `bounds` has the bounds of the boxes of all batches.
+    /// batch, class and score; and the number of rows. `all` has the boxes of all batches.
     pub fn select(
         &self,
         boxes: &Tensor,
         scores: &Tensor,
-        bounds: &[Corners],
-        overlap: &impl BoxOverlap,
+        all: Boxes,
         descending: bool,
         index: ElementType,
     ) -> Result<Vec<Tensor>, OpError> {
@@ -191,10 +185,7 @@ impl NmsLimits {
         for (row, scores) in values.chunks_exact(count.max(1)).enumerate() {
             let (batch, class) = (row / classes, row % classes);
             let first = batch * count;
-            let bounds = bounds.get(first..first + count).unwrap_or_default();
-            let boxes: Vec<PlacedBox> =
-                (first..).zip(bounds).map(|(index, &bounds)| PlacedBox { index, bounds }).collect();
-            let picked = self.pick(scores, &boxes, overlap);
+            let picked = self.pick(scores, all.slice(first..first + count));
             found.extend(picked.iter().map(|&(i, score)| (score, [batch as i64, class as i64, i as i64])));
         }
         if descending {

@@ -4,7 +4,7 @@ use snick_tensor::Tensor;
 
 use super::checks::{expect_f32_or_half, expect_size, wrong_shape};
 use super::corners::Corners;
-use super::nms_selection::{BoxOverlap, NmsLimits, PlacedBox, infer};
+use super::nms_selection::{Boxes, NmsLimits, infer};
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since, leading};
 
@@ -29,17 +29,6 @@ op! {
         /// Element type of outputs 0 and 2.
         #[since(3)]
         pub output_type: IndexType = IndexType::I64,
-    }
-}
-
-/// Boxes that are their own bounds. A box without area does not overlap with others.
-struct Upright;
-
-impl BoxOverlap for Upright {
-    #[inline]
-    fn iou(&self, own: &PlacedBox, bounds: &Corners, _: impl FnOnce() -> usize) -> f32 {
-        let iou = own.bounds.iou(bounds, 0.0);
-        if (own.bounds.area(0.0) > 0.0) & (bounds.area(0.0) > 0.0) { iou } else { 0.0 }
     }
 }
 
@@ -86,8 +75,8 @@ impl EvalOp for NonMaxSuppression {
         let corners: Vec<Corners> =
             values.as_chunks().0.iter().map(|&numbers| self.corners(numbers)).collect();
         let index = self.output_type.element_type();
-        let mut outputs =
-            limits.select(boxes, scores, &corners, &Upright, self.sort_result_descending, index)?;
+        let all = Boxes { bounds: &corners, rotated: None };
+        let mut outputs = limits.select(boxes, scores, all, self.sort_result_descending, index)?;
         if !self.has_scores() {
             outputs.truncate(1);
         }
