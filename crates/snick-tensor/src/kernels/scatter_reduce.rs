@@ -60,7 +60,7 @@ pub fn scatter_reduce(
                     Reduction::Max => greatest(a, b),
                 })
             },
-            first_float(reduction),
+            (reduction == Reduction::Sub).then_some(0.0),
         );
         if reduction == Reduction::Mean {
             divide(&mut all, starts, use_init, |sum, n| sum / n as f64);
@@ -80,7 +80,7 @@ pub fn scatter_reduce(
                 Reduction::Min => a.min(b),
                 Reduction::Max => a.max(b),
             },
-            first_int(reduction),
+            (reduction == Reduction::Sub).then_some(0),
         );
         if reduction == Reduction::Mean {
             divide(&mut all, starts, use_init, |sum, n| sum.div_euclid(n as i128));
@@ -102,21 +102,7 @@ fn wide(tensor: &Tensor) -> Result<Vec<i128>, TensorError> {
     Ok(tensor.to_i64_vec()?.into_iter().map(Into::into).collect())
 }
 
-/// The start value of a position without `use_init`. `None` means the first update.
-fn first_float(reduction: Reduction) -> Option<f64> {
-    match reduction {
-        Reduction::Sub => Some(0.0),
-        _ => None,
-    }
-}
-
-fn first_int(reduction: Reduction) -> Option<i128> {
-    match reduction {
-        Reduction::Sub => Some(0),
-        _ => None,
-    }
-}
-
+/// Combines updates. The first one of a position without an initial value is combined with `first`, or kept.
 fn combine<T: Copy>(
     all: &mut [T],
     starts: &[usize],

@@ -5,7 +5,7 @@
 //!
 //! **Layout.** Strided lines are transposed eight at a time. **Threads.** Runs on one thread.
 
-mod first;
+mod best_rows;
 
 use crate::{Dims, ElementType, Tensor, TensorError};
 
@@ -50,8 +50,9 @@ pub fn top_k_indices(
     }
     let mut dims = Dims::from_slice(tensor.dims());
     dims[axis] = k;
-    if k == 1 && tensor.element_type() == ElementType::F32 && !tensor.is_empty() {
-        return Tensor::from_vec(&dims, first::indices(&tensor.units(), tensor.dims(), axis, greatest));
+    let is_last = tensor.dims()[axis + 1..].iter().all(|&dim| dim == 1);
+    if k == 1 && !is_last && tensor.element_type() == ElementType::F32 && !tensor.is_empty() {
+        return Tensor::from_vec(&dims, best_rows::indices(&tensor.units(), tensor.dims(), axis, greatest));
     }
     let lines = Lines { dims: tensor.dims(), axis, k, order, ties };
     let turned = |key: i64| if greatest { key } else { !key };
@@ -95,19 +96,21 @@ impl Lines<'_> {
         if dims.contains(&0) || k == 0 {
             return Vec::new();
         }
-        let outer: usize = dims[..axis].iter().product();
         let inner: usize = dims[axis + 1..].iter().product();
-        let mut out = vec![0i64; outer * k * inner];
+        let mut out = vec![0i64; values.len() / size * k];
         let mut items = Vec::with_capacity(size);
         let mut keys = Vec::with_capacity(size * COLUMNS.min(inner));
-        for o in 0..outer {
+        for (o, block) in values.chunks_exact(size * inner).enumerate() {
             for i in 0..inner {
                 // Strided lines are transposed in blocks, because neighbours share cache lines.
                 if i % COLUMNS == 0 {
                     keys.clear();
-                    for column in i..inner.min(i + COLUMNS) {
-                        let line = values[o * size * inner + column..].iter().step_by(inner).take(size);
-                        keys.extend(line.map(|&x| key(x)));
+                    match inner {
+                        1 => keys.extend(block.iter().map(|&x| key(x))),
+                        _ => keys.extend(
+                            (i..inner.min(i + COLUMNS))
+                                .flat_map(|column| block[column..].iter().step_by(inner).map(|&x| key(x))),
+                        ),
                     }
                 }
                 self.best(&keys[i % COLUMNS * size..][..size], &mut items);
@@ -141,6 +144,10 @@ impl Lines<'_> {
                     items.swap(0, last);
                     sink(&mut items[..last], 0, &worse);
                 }
+            }
+            Ties::Lower if k == 1 => {
+                let best = keys.iter().fold(keys[0], |best, &key| best.max(key));
+                items[0] = (best, keys.iter().position(|&key| key == best).unwrap_or(0));
             }
             Ties::Lower if is_short => {
                 items.sort_unstable_by(by_key);

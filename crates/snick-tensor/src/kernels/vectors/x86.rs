@@ -75,102 +75,110 @@ macro_rules! streaming {
     }};
 }
 
+/// The part of [`Instructions`] that is the same with and without VNNI.
+macro_rules! avx512_instructions {
+    () => {
+        type F32 = F32x16;
+        type F64 = F64x8;
+        const ISA: Isa = Isa::Avx512;
+        const FUSED: bool = true;
+        type Mask = __mmask16;
+
+        #[inline(always)]
+        fn mask(bits: u16) -> __mmask16 {
+            bits
+        }
+
+        #[inline(always)]
+        fn stream(from: &[u8], to: &mut [CacheLine], _: &Fence) {
+            streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
+        }
+
+        #[inline(always)]
+        fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
+            if line.len() < lanes.len {
+                return [F32x16::splat(0.0); N];
+            }
+            std::array::from_fn(|i| {
+                let at = line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i);
+                // SAFETY: as for `F32x16::splat`; only lanes set in the mask are read, and they are within the
+                // line.
+                F32x16(unsafe { _mm512_maskz_loadu_ps(lanes.masks[i], at) })
+            })
+        }
+
+        #[inline(always)]
+        fn all_negative(values: F32x16) -> bool {
+            // SAFETY: as for `F32x16::splat`.
+            unsafe { _mm512_movepi32_mask(_mm512_castps_si512(values.0)) == u16::MAX }
+        }
+
+        #[inline(always)]
+        fn store_first(values: F32x16, to: &mut [f32]) {
+            // SAFETY: as for `F32x16::splat`; only lanes set in the mask are written, and they are within `to`.
+            unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), first_bits(to.len()), values.0) }
+        }
+
+        #[inline(always)]
+        fn even_lanes(low: F32x16, high: F32x16) -> F32x16 {
+            // SAFETY: as for `F32x16::splat`.
+            unsafe {
+                let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+                F32x16(_mm512_permutex2var_ps(low.0, even, high.0))
+            }
+        }
+
+        // A plain loop does not read the second element of the last pair, so the compiler copies the last pairs
+        // one by one.
+        #[inline(always)]
+        fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
+            let (pairs, rest) = pairs.as_chunks::<16>();
+            let (to, ends) = to.as_chunks_mut::<16>();
+            for (to, pairs) in to.iter_mut().zip(pairs) {
+                // SAFETY: as for `F32x16::splat`; loads and stores are unaligned and stay within the chunks.
+                unsafe {
+                    let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+                    let from: *const __m512i = pairs.as_ptr().cast();
+                    let (low, high) = (_mm512_loadu_si512(from), _mm512_loadu_si512(from.add(1)));
+                    _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_permutex2var_epi32(low, even, high));
+                }
+            }
+            for (to, [first, _]) in ends.iter_mut().zip(rest) {
+                *to = *first;
+            }
+        }
+
+        #[inline(always)]
+        fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
+            let Some(bytes) = bytes.first_chunk::<16>() else { return F32x16::splat(0.0) };
+            // SAFETY: as for `F32x16::splat`; the load is unaligned and stays within the chunk.
+            unsafe {
+                let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+                let integers = if SIGNED { _mm512_cvtepi8_epi32(bytes) } else { _mm512_cvtepu8_epi32(bytes) };
+                F32x16(_mm512_cvtepi32_ps(integers))
+            }
+        }
+
+        #[inline(always)]
+        fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+            let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
+            // SAFETY: as for `F32x16::splat`; the loads are unaligned and stay within the chunk and the table.
+            unsafe {
+                let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
+                let codes = _mm512_srli_epi32::<SHIFT>(bytes);
+                F32x16(_mm512_permutexvar_ps(codes, _mm512_loadu_ps(table.as_ptr())))
+            }
+        }
+    };
+}
+
 /// Private, so that only [`avx512`] runs kernels with it.
 struct Avx512;
 
 impl Instructions for Avx512 {
-    type F32 = F32x16;
-    type F64 = F64x8;
     type I8x4Dots = ArrayVector<I8x4Dot, 16, true>;
-    const ISA: Isa = Isa::Avx512;
-    const FUSED: bool = true;
-    type Mask = __mmask16;
 
-    #[inline(always)]
-    fn mask(bits: u16) -> __mmask16 {
-        bits
-    }
-
-    #[inline(always)]
-    fn stream(from: &[u8], to: &mut [CacheLine], _: &Fence) {
-        streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
-    }
-
-    #[inline(always)]
-    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
-        if line.len() < lanes.len {
-            return [F32x16::splat(0.0); N];
-        }
-        std::array::from_fn(|i| {
-            let at = line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i);
-            // SAFETY: as for `F32x16::splat`; only lanes set in the mask are read, and they are within the
-            // line.
-            F32x16(unsafe { _mm512_maskz_loadu_ps(lanes.masks[i], at) })
-        })
-    }
-
-    #[inline(always)]
-    fn all_negative(values: F32x16) -> bool {
-        // SAFETY: as for `F32x16::splat`.
-        unsafe { _mm512_movepi32_mask(_mm512_castps_si512(values.0)) == u16::MAX }
-    }
-
-    #[inline(always)]
-    fn store_first(values: F32x16, to: &mut [f32]) {
-        // SAFETY: as for `F32x16::splat`; only lanes set in the mask are written, and they are within `to`.
-        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), first_bits(to.len()), values.0) }
-    }
-
-    #[inline(always)]
-    fn even_lanes(low: F32x16, high: F32x16) -> F32x16 {
-        // SAFETY: as for `F32x16::splat`.
-        unsafe {
-            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            F32x16(_mm512_permutex2var_ps(low.0, even, high.0))
-        }
-    }
-
-    // A plain loop does not read the second element of the last pair, so the compiler copies the last pairs
-    // one by one.
-    #[inline(always)]
-    fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
-        let (pairs, rest) = pairs.as_chunks::<16>();
-        let (to, ends) = to.as_chunks_mut::<16>();
-        for (to, pairs) in to.iter_mut().zip(pairs) {
-            // SAFETY: as for `F32x16::splat`; loads and stores are unaligned and stay within the chunks.
-            unsafe {
-                let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-                let from: *const __m512i = pairs.as_ptr().cast();
-                let (low, high) = (_mm512_loadu_si512(from), _mm512_loadu_si512(from.add(1)));
-                _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_permutex2var_epi32(low, even, high));
-            }
-        }
-        for (to, [first, _]) in ends.iter_mut().zip(rest) {
-            *to = *first;
-        }
-    }
-
-    #[inline(always)]
-    fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
-        let Some(bytes) = bytes.first_chunk::<16>() else { return F32x16::splat(0.0) };
-        // SAFETY: as for `F32x16::splat`; the load is unaligned and stays within the chunk.
-        unsafe {
-            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
-            let integers = if SIGNED { _mm512_cvtepi8_epi32(bytes) } else { _mm512_cvtepu8_epi32(bytes) };
-            F32x16(_mm512_cvtepi32_ps(integers))
-        }
-    }
-
-    #[inline(always)]
-    fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
-        let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
-        // SAFETY: as for `F32x16::splat`; the loads are unaligned and stay within the chunk and the table.
-        unsafe {
-            let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
-            let codes = _mm512_srli_epi32::<SHIFT>(bytes);
-            F32x16(_mm512_permutexvar_ps(codes, _mm512_loadu_ps(table.as_ptr())))
-        }
-    }
+    avx512_instructions!();
 }
 
 /// Runs a kernel with AVX-512. Unsafe to call unless the processor has these instructions.
@@ -228,42 +236,9 @@ impl Vector<I8x4Dot> for I8x4DotX16 {
 struct Avx512Vnni;
 
 impl Instructions for Avx512Vnni {
-    type F32 = F32x16;
-    type F64 = F64x8;
     type I8x4Dots = I8x4DotX16;
-    const ISA: Isa = Isa::Avx512;
-    const FUSED: bool = true;
-    type Mask = __mmask16;
 
-    #[inline(always)]
-    fn mask(bits: u16) -> __mmask16 {
-        bits
-    }
-
-    #[inline(always)]
-    fn stream(from: &[u8], to: &mut [CacheLine], fence: &Fence) {
-        Avx512::stream(from, to, fence);
-    }
-
-    #[inline(always)]
-    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
-        Avx512::load_masked(lanes, line)
-    }
-
-    #[inline(always)]
-    fn all_negative(values: F32x16) -> bool {
-        Avx512::all_negative(values)
-    }
-
-    #[inline(always)]
-    fn store_first(values: F32x16, to: &mut [f32]) {
-        Avx512::store_first(values, to);
-    }
-
-    #[inline(always)]
-    fn even_lanes(low: F32x16, high: F32x16) -> F32x16 {
-        Avx512::even_lanes(low, high)
-    }
+    avx512_instructions!();
 
     #[inline(always)]
     fn dots_to_f32(sums: I8x4DotX16) -> F32x16 {
@@ -315,21 +290,6 @@ impl Instructions for Avx512Vnni {
             let columns = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
             I8x4DotX16(_mm512_shuffle_epi8(quads.0, _mm512_broadcast_i32x4(columns)))
         }
-    }
-
-    #[inline(always)]
-    fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
-        Avx512::copy_even(pairs, to);
-    }
-
-    #[inline(always)]
-    fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
-        Avx512::bytes_to_f32::<SIGNED>(bytes)
-    }
-
-    #[inline(always)]
-    fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
-        Avx512::lookup::<SHIFT>(table, codes)
     }
 }
 

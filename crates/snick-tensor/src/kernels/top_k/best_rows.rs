@@ -1,10 +1,7 @@
-//! The largest or smallest element along an axis.
+//! The largest or smallest element along an axis other than the last.
 
 use crate::kernels::extremum::exceeds;
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
-
-/// Columns compared together.
-const LANES: usize = 16;
 
 /// The index of the largest (or smallest) element of each line along `axis` of packed elements. The lowest
 /// index wins among equal elements, and NaN counts as the largest. No dim is 0.
@@ -14,8 +11,8 @@ pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: boo
     let mut out = vec![0; lines];
     for (block, out) in values.chunks_exact(size * inner).zip(out.chunks_exact_mut(inner)) {
         match greatest {
-            true => dispatch_best(Block { block, out, worst: f32::NEG_INFINITY, better: exceeds }),
-            false => dispatch_best(Block { block, out, worst: f32::NAN, better: |a, b| exceeds(b, a) }),
+            true => dispatch_best(Block { block, out, better: exceeds }),
+            false => dispatch_best(Block { block, out, better: |a, b| exceeds(b, a) }),
         }
     }
     out
@@ -25,8 +22,6 @@ pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: boo
 struct Block<'a, F> {
     block: &'a [f32],
     out: &'a mut [i64],
-    /// A value that is no better than any element.
-    worst: f32,
     better: F,
 }
 
@@ -35,33 +30,7 @@ impl<F: Fn(f32, f32) -> bool> Vectorised for Block<'_, F> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { block, out, worst, better } = self;
-        if let [to] = out {
-            // Finds the best element of each lane, then the best lane.
-            let mut bests = [(worst, usize::MAX); LANES];
-            let mut best = [worst; LANES];
-            let mut at = [0u32; LANES];
-            let (lines, rest) = block.as_chunks::<LANES>();
-            for (number, line) in lines.iter().enumerate() {
-                for i in 0..LANES {
-                    let wins = better(line[i], best[i]);
-                    best[i] = if wins { line[i] } else { best[i] };
-                    at[i] = if wins { number as u32 } else { at[i] };
-                }
-            }
-            if !lines.is_empty() {
-                for i in 0..LANES {
-                    bests[i] = (best[i], at[i] as usize * LANES + i);
-                }
-            }
-            let rest = rest.iter().enumerate().map(|(i, &x)| (x, lines.len() * LANES + i));
-            let found = bests.into_iter().chain(rest).fold((worst, 0), |(b, j), (a, i)| {
-                let wins = better(a, b) || (!better(b, a) && i < j);
-                if wins { (a, i) } else { (b, j) }
-            });
-            *to = found.1 as i64;
-            return;
-        }
+        let Self { block, out, better } = self;
         let width = out.len();
         let mut best = block[..width].to_vec();
         for (number, row) in block.chunks_exact(width).enumerate().skip(1) {
@@ -80,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_first_of_equal_maxima_is_found() {
-        for (size, inner) in [(1, 1), (5, 1), (40, 1), (77, 1), (9, 3), (4, 40)] {
+        for (size, inner) in [(1, 2), (9, 3), (4, 40)] {
             for seed in 0..50 {
                 let number = |i: usize| match (i * 7919 + seed * 104_729) % 13 {
                     12 if seed % 2 == 0 => f32::NAN,
