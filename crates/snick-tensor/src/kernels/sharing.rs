@@ -143,6 +143,7 @@ fn on_all_threads(count: usize, each: &(dyn Fn(usize) + Sync)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::elementwise::{BinaryOp, CompareOp, UnaryOp};
     use crate::kernels::window::Window;
     use crate::kernels::{
         Coordinates, Interpolate, InterpolateMode, Nearest, QuantizedMaxPool, avg_pool, concat, gather,
@@ -198,6 +199,10 @@ mod tests {
                 QuantizedMaxPool::new([56, 58], &[3, 3], &window, &[27, 28]).unwrap().run(&levels)?,
                 wide(InterpolateMode::Nearest)?,
                 wide(InterpolateMode::LinearOnnx)?,
+                UnaryOp::Sin.apply(&x)?,
+                UnaryOp::Exp.apply(&x.slice(3, 57, 58, -1)?)?,
+                BinaryOp::FloorMod.apply(&x, &x.slice(3, 5, 1, 1)?)?,
+                CompareOp::Less.apply(&x, &x.slice(2, 5, 1, 1)?)?,
             ])
         };
         let expected = results().unwrap();

@@ -393,7 +393,7 @@ pub(crate) fn run_portable<W: Vectorised>(work: W) -> W::Output {
 }
 
 /// Element types of kernels that are compiled once per function, such as element-wise kernels.
-pub(crate) trait Number: bytemuck::Pod {
+pub(crate) trait Number: bytemuck::Pod + Send + Sync {
     /// Runs a kernel: with the best instruction set for types that models use heavily, and otherwise with the
     /// baseline, which saves two copies of each function.
     fn dispatch<W: Vectorised>(work: W) -> W::Output;

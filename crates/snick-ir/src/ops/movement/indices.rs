@@ -12,7 +12,10 @@ pub(crate) fn position(index: i64, dim: usize) -> Option<usize> {
 
 /// Like [`position`], but an index out of range is an error.
 pub(crate) fn expect_position(index: i64, dim: usize) -> Result<usize, OpError> {
-    position(index, dim).ok_or_else(|| OpError::Tensor(TensorError::IndexOutOfRange { index, dim }))
+    match position(index, dim) {
+        Some(at) => Ok(at),
+        None => Err(OpError::Tensor(TensorError::IndexOutOfRange { index, dim })),
+    }
 }
 
 /// Reads an input that must have one element, such as an axis.

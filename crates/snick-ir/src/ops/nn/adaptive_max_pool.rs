@@ -38,7 +38,8 @@ impl EvalOp for AdaptiveMaxPool {
                 let (mut at, mut known) = best.unwrap_or((first, start));
                 for (position, &x) in (first..).zip(row) {
                     // One comparison excludes most elements.
-                    if !(x <= known) && exceeds(x, known) {
+                    let is_usual = x <= known;
+                    if !is_usual && exceeds(x, known) {
                         (at, known) = (position, x);
                     }
                 }

@@ -7,7 +7,9 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::dispatch::{widen, with_number, with_real};
 use crate::kernels::extremum::clamp;
-use crate::{ElementType, Tensor, TensorError};
+use crate::kernels::sharing;
+use crate::kernels::vectors::Number;
+use crate::{Element, ElementType, Tensor, TensorError};
 
 impl UnaryOp {
     /// Applies the function to every element. The result has the type and dims of the input.
@@ -18,32 +20,26 @@ impl UnaryOp {
     /// # Errors
     /// [`TensorError::UnsupportedType`] for booleans and strings.
     pub fn apply(&self, input: &Tensor) -> Result<Tensor, TensorError> {
-        let et = input.element_type();
         let [wide] = widen([input])?;
-        if wide.element_type() == ElementType::F32 {
+        let values = with_number!(wide.element_type(), T => {
             let mut to = Buffer::any(wide.len())?;
-            let mut rest = &mut to[..];
-            if vector_unary::apply(*self, &[], &mut []) {
-                for_each_block(&Strided::<f32>::new(&wide), |from| {
+            let from = Strided::<T>::new(&wide);
+            if from.layout.is_contiguous() && !to.is_empty() {
+                let from = &from.data[from.layout.start..];
+                sharing::in_parts(&mut to, 1, sharing::ELEMENTS, |first, to| {
+                    T::apply(*self, &from[first..], to);
+                });
+            } else {
+                let mut rest = &mut to[..];
+                for_each_block(&from, |from| {
                     let (part, later) = std::mem::take(&mut rest).split_at_mut(from.len());
-                    vector_unary::apply(*self, from, part);
+                    T::apply(*self, from, part);
                     rest = later;
                 });
-                return Tensor::from_buffer(ElementType::F32, input.dims(), to)?.cast(et);
             }
-        }
-        let values = with_number!(wide.element_type(), T => {
-            let mut all = Vec::new();
-            for_each_block(&Strided::<T>::new(&wide), |block| {
-                let mut part = T::unary(*self, block);
-                match all.is_empty() {
-                    true => all = part,
-                    false => all.append(&mut part),
-                }
-            });
-            Tensor::from_vec(input.dims(), all)
+            Tensor::from_buffer(T::TYPE, input.dims(), to)
         })?;
-        values.cast(et)
+        values.cast(input.element_type())
     }
 }
 
@@ -54,16 +50,31 @@ impl UnaryOp {
         for values in values.chunks_mut(block.len()) {
             let from = &mut block[..values.len()];
             from.copy_from_slice(values);
-            if !vector_unary::apply(*self, from, values) {
-                values.copy_from_slice(&f32::unary(*self, from));
-            }
+            f32::apply(*self, from, values);
         }
     }
 }
 
 /// Number types with all unary functions.
-trait Unary: Sized {
+trait Unary: Element + Number {
     fn unary(op: UnaryOp, values: &[Self]) -> Vec<Self>;
+
+    /// Writes several elements at a time with vector instructions. Returns `false` and writes nothing if there is no
+    /// such form.
+    fn vectorised(_: UnaryOp, _: &[Self], _: &mut [Self]) -> bool {
+        false
+    }
+
+    /// Writes the function of the first elements of `from` to `to`.
+    fn apply(op: UnaryOp, from: &[Self], to: &mut [Self]) {
+        /// Elements whose results stay in the L1 cache.
+        const BLOCK: usize = 2048;
+        for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
+            if !Self::vectorised(op, &from[..to.len()], to) {
+                to.copy_from_slice(&Self::unary(op, &from[..to.len()]));
+            }
+        }
+    }
 }
 
 fn map<T: Copy>(values: &[T], f: impl Fn(T) -> T) -> Vec<T> {
@@ -71,8 +82,13 @@ fn map<T: Copy>(values: &[T], f: impl Fn(T) -> T) -> Vec<T> {
 }
 
 macro_rules! real {
-    ($t:ident, $erf:path, $asinh:path, $acosh:path, $atanh:path) => {
+    ($t:ident, $vectorised:expr, $erf:path, $asinh:path, $acosh:path, $atanh:path) => {
         impl Unary for $t {
+            fn vectorised(op: UnaryOp, from: &[$t], to: &mut [$t]) -> bool {
+                let vectorised: fn(UnaryOp, &[$t], &mut [$t]) -> bool = $vectorised;
+                vectorised(op, from, to)
+            }
+
             fn unary(op: UnaryOp, v: &[$t]) -> Vec<$t> {
                 use std::$t::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
                 let sigmoid = |x: $t| 1.0 / (1.0 + (-x).exp());
@@ -141,8 +157,8 @@ macro_rules! real {
 
 // The inverse hyperbolic functions of the standard library overflow for large numbers and are inaccurate near
 // -1.
-real!(f32, libm::erff, libm::asinhf, libm::acoshf, libm::atanhf);
-real!(f64, libm::erf, libm::asinh, libm::acosh, libm::atanh);
+real!(f32, vector_unary::apply, libm::erff, libm::asinhf, libm::acoshf, libm::atanhf);
+real!(f64, |_, _, _| false, libm::erf, libm::asinh, libm::acosh, libm::atanh);
 
 macro_rules! integer {
     ($($t:ident: $negate:expr, $abs:expr);* $(;)?) => {$(

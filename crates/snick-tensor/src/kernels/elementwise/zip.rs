@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::row_reader::{BlockSizes, RowReader};
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Number, Vectorised};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
@@ -14,21 +15,21 @@ pub(super) fn zip<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(A, A) -> R,
+    f: impl Fn(A, A) -> R + Sync,
 ) -> Result<Tensor, TensorError> {
-    zip_rows(et, a, b, &mut |operands, to| A::dispatch(Zip { operands, to, f: &f }))
+    zip_rows(et, a, b, &|operands, to| A::dispatch(Zip { operands, to, f: &f }))
 }
 
-/// Computes all elements of a result from the operands.
-type PairKernel<'f, A, R> = dyn FnMut(&mut [RowReader<A>; 2], &mut [R]) + 'f;
+/// Computes the next elements of a result from the operands.
+type PairKernel<'f, A, R> = dyn Fn(&mut [RowReader<A>; 2], &mut [R]) + Sync + 'f;
 
-/// A tensor of type `et` whose elements `fill` computes from two tensors, with broadcasting. It is not
+/// A tensor of type `et` whose elements `fill` computes from two tensors, with broadcasting, on all threads. It is not
 /// generic over the function of [`zip`], so that it is compiled once for many functions.
 fn zip_rows<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,
     b: &Tensor,
-    fill: &mut PairKernel<A, R>,
+    fill: &PairKernel<A, R>,
 ) -> Result<Tensor, TensorError> {
     let dims = match a.dims() == b.dims() {
         true => Dims::from_slice(a.dims()),
@@ -40,7 +41,19 @@ fn zip_rows<A: Number, R: Pod + Send + Sync>(
     let mut out = Buffer::<R>::any(count)?;
     if count > 0 {
         let (a, b) = (Strided::<A>::collapsed(a, &dims)?, Strided::<A>::collapsed(b, &dims)?);
-        fill(&mut [RowReader::new(&a), RowReader::new(&b)], &mut out);
+        let readers = || [RowReader::new(&a), RowReader::new(&b)];
+        let mut all = readers();
+        let unit = BlockSizes::new(all.iter().map(RowReader::row_len)).unit(count, all.iter());
+        let part = sharing::part(count, sharing::ELEMENTS).checked_next_multiple_of(unit).unwrap_or(count);
+        if part >= count {
+            fill(&mut all, &mut out);
+        } else {
+            sharing::for_each(out.chunks_mut(part).enumerate(), |(i, to)| {
+                let mut readers = readers();
+                readers.iter_mut().for_each(|reader| reader.skip_to(i * part));
+                fill(&mut readers, to);
+            });
+        }
     }
     Tensor::from_buffer(et, &dims, out)
 }
