@@ -295,6 +295,47 @@ fn conversions_that_lose_a_part() {
 }
 
 #[test]
+fn elements_are_in_the_range_of_their_type() {
+    for (element_type, least, most) in [
+        ("i32", i32::MIN.into(), i32::MAX.into()),
+        ("i16", i16::MIN.into(), i16::MAX.into()),
+        ("i8", i8::MIN.into(), i8::MAX.into()),
+        ("u32", 0, u32::MAX.into()),
+        ("u16", 0, u16::MAX.into()),
+        ("u8", 0, u8::MAX.into()),
+    ] {
+        for (op, bound, keeps) in [
+            ("Minimum", most, true),
+            ("Minimum", most - 1, false),
+            ("Maximum", least, true),
+            ("Maximum", least + 1, false),
+        ] {
+            let mut builder = Builder::default();
+            let element = builder.input(element_type, &[]);
+            let wide = builder.typed("Convert", &[element], &[], output("i64", &[]));
+            let bound = builder.scalar(bound);
+            let bounded = builder.op(op, &[wide, bound], &[], &[]);
+            assert_eq!(builder.is_proved(wide, bounded), keeps, "{op} of {element_type}");
+        }
+    }
+}
+
+/// Half of an element may be too large for a narrower type, unlike half of a size.
+#[test]
+fn a_part_of_an_element_may_overflow() {
+    for is_size in [true, false] {
+        let mut builder = Builder::default();
+        let number = if is_size { size(&mut builder) } else { builder.input("i64", &[]) };
+        let [zero, two] = [0, 2].map(|integer| builder.scalar(integer));
+        let number = builder.op("Maximum", &[number, zero], &[], &[]);
+        let half = builder.op("Divide", &[number, two], &[], &[]);
+        let narrow = builder.typed("Convert", &[half], &[], output("i32", &[]));
+        let wide = builder.typed("Convert", &[narrow], &[], output("i64", &[]));
+        assert_eq!(builder.is_proved(half, wide), is_size);
+    }
+}
+
+#[test]
 fn ranges_with_a_fraction() {
     for (element_type, is_whole) in [("i64", true), ("f32", false)] {
         let mut builder = Builder::default();
