@@ -1,7 +1,7 @@
 //! Copies runs of elements, for gathers and scatters.
 //!
-//! A *run* is a sequence of consecutive elements in row-major order. All types are supported, because elements
-//! are only [moved](moving).
+//! A *run* is a sequence of consecutive elements in row-major order. Elements are copied as bits, so all
+//! types are supported, including strings and sub-byte types.
 
 use bytemuck::Pod;
 
