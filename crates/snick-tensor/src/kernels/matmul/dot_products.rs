@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 use crate::kernels::gemm::{Gemm, Matrix};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, dispatch_best, prefetch};
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best, prefetch};
 
 /// Stores `a * b` in `out`, row-major. The rows of `a` are contiguous, and `b` has few columns.
 pub(crate) fn few_columns<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) {
@@ -102,8 +102,9 @@ impl<T: Gemm> Vectorised for Dots<'_, T> {
         }
         let row = |i| &long.data[long.at(i, 0).min(long.data.len())..][..depth];
         let mut put = |i: usize, j: usize, sum| out[i * steps[0] + j * steps[1]] = sum;
-        // Sums of pairs of rows need more registers than other instruction sets have.
-        let pairs = if I::ISA == Isa::Avx512 && depth >= T::Vector::<I>::LANES { long.rows / 2 } else { 0 };
+        // Sums of pairs of rows need 32 registers, which instruction sets with vectors of 64 bytes have.
+        let lanes = T::Vector::<I>::LANES;
+        let pairs = if lanes * size_of::<T>() == 64 && depth >= lanes { long.rows / 2 } else { 0 };
         for j in (0..count).step_by(AT_ONCE) {
             let few = &few[j * depth..];
             let pairs = if count - j >= AT_ONCE { pairs } else { 0 };
