@@ -356,6 +356,22 @@ mod tests {
     }
 
     #[test]
+    fn a_few_rows_together_have_the_same_bits_as_alone() {
+        let noise = |dims: &[usize]| {
+            let len = dims.iter().product::<usize>();
+            Tensor::from_vec(dims, (0..len).map(|i| (i * 7919 % 1013) as f32 / 97.0 - 5.0).collect()).unwrap()
+        };
+        for (rows, depth, columns) in [(2, 257, 3), (4, 300, 7), (5, 512, 8), (7, 283, 1), (8, 271, 5)] {
+            let (a, b) = (noise(&[rows, depth]), noise(&[columns, depth]));
+            let together = matmul(&a, &b, false, true).unwrap();
+            for row in 0..rows {
+                let alone = matmul(&a.slice(0, row, 1, 1).unwrap(), &b, false, true).unwrap();
+                assert_eq!(together.slice(0, row, 1, 1).unwrap(), alone, "{row} of {rows}x{depth}x{columns}");
+            }
+        }
+    }
+
+    #[test]
     fn short_sums_do_not_depend_on_the_layout() {
         let numbers = |len: usize, seed: usize| {
             (0..len).map(|i| ((i * 7919 + seed) % 1013) as f32 / 97.0 - 5.0).collect()
