@@ -173,6 +173,12 @@ impl<T, const N: usize> AsRef<[T]> for SmallVector<T, N> {
     }
 }
 
+impl<T, const N: usize> AsMut<[T]> for SmallVector<T, N> {
+    fn as_mut(&mut self) -> &mut [T] {
+        self
+    }
+}
+
 impl<T, const N: usize> std::borrow::Borrow<[T]> for SmallVector<T, N> {
     fn borrow(&self) -> &[T] {
         self

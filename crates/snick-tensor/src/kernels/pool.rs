@@ -141,7 +141,7 @@ pub fn avg_pool(
     .cast(et)
 }
 
-/// Divides the sums of all windows by the numbers of their elements, of which [`Pooling::counts`] are the factors.
+/// Divides the sum of each window by the number of its elements, the product of two of [`Pooling::counts`].
 struct DivideSums<'a> {
     values: &'a mut [f32],
     lines: &'a [f32],

@@ -9,6 +9,7 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use crate::kernels::broadcast::{Run, Strided};
+use crate::kernels::sharing;
 use crate::layout::Offsets;
 
 /// The maximum number of elements in a block: one block each of a few operands fits in the L1 cache.
@@ -198,6 +199,32 @@ impl<'a, T: Pod> RowReader<'a, T> {
         self.gathered.start += len;
         &self.copies[first..][..len]
     }
+}
+
+/// Calls `some` with parts of a result, at least `least` elements long, and with readers that start at the part: on all
+/// threads if there are several parts. `readers` returns new readers of all operands.
+pub(crate) fn in_parts<'a, T, R, S>(
+    to: &mut [R],
+    least: usize,
+    readers: impl Fn() -> S + Sync,
+    some: impl Fn(&mut S, BlockSizes, &mut [R]) + Send + Sync,
+) where
+    T: Pod,
+    R: Send,
+    S: AsRef<[RowReader<'a, T>]> + AsMut<[RowReader<'a, T>]>,
+{
+    let mut all = readers();
+    let sizes = BlockSizes::new(all.as_ref().iter().map(RowReader::row_len));
+    let unit = sizes.unit(to.len(), all.as_ref().iter());
+    let len = sharing::part(to.len(), least).checked_next_multiple_of(unit).unwrap_or(usize::MAX);
+    if len >= to.len() {
+        return some(&mut all, sizes, to);
+    }
+    sharing::for_each(to.chunks_mut(len).enumerate(), |(i, to)| {
+        let mut readers = readers();
+        readers.as_mut().iter_mut().for_each(|reader| reader.skip_to(i * len));
+        some(&mut readers, sizes, to);
+    });
 }
 
 /// The first `len` elements of `copies`, which grows if necessary.

@@ -295,28 +295,40 @@ fn copy_blocks<I: Instructions, const N: usize>(
     let mut targets = Layout::packed(&walk.dims);
     targets.dims.clone_from(&rest.dims);
     let firsts = Offsets::new(&targets.dims, &targets.strides, targets.start);
-    // Two rows that alternate, as of blocks of 2 by 2 pixels.
-    let alternate = (row_step, columns, row_size) == (1, 2, 2);
+    // Few columns, such as the channels of an image, are whole rows of the source.
+    let interleaves = row_step == 1 && row_size == columns;
     for (from, to) in Offsets::new(&rest.dims, &rest.strides, rest.start).zip(firsts) {
-        if alternate {
-            let [even, odd] = [from, from.wrapping_add_signed(column_step)].map(|at| &source[at..at + rows]);
-            let pairs = packed[to..to + 2 * rows].as_chunks_mut::<2>().0;
-            pairs.iter_mut().zip(even.iter().zip(odd)).for_each(|(pair, (&a, &b))| *pair = [a, b]);
-            continue;
-        }
-        for row in (0..rows).step_by(BLOCK) {
-            let row_end = (row + BLOCK).min(rows);
-            for column in (0..columns).step_by(BLOCK) {
-                let width = BLOCK.min(columns - column);
-                for r in row..row_end {
-                    let first = from
-                        .wrapping_add_signed(r as isize * row_step)
-                        .wrapping_add_signed(column as isize * column_step);
-                    let target = to + r * row_size + column;
-                    copy_row::<I, N>(source, first, column_step, &mut packed[target..target + width]);
+        let column = |column: usize| {
+            let at = from.wrapping_add_signed(column as isize * column_step);
+            &source[at..at + rows]
+        };
+        match columns {
+            2 if interleaves => interleave([0, 1].map(column), &mut packed[to..]),
+            3 if interleaves => interleave([0, 1, 2].map(column), &mut packed[to..]),
+            4 if interleaves => interleave([0, 1, 2, 3].map(column), &mut packed[to..]),
+            _ => {
+                for row in (0..rows).step_by(BLOCK) {
+                    let row_end = (row + BLOCK).min(rows);
+                    for column in (0..columns).step_by(BLOCK) {
+                        let width = BLOCK.min(columns - column);
+                        for r in row..row_end {
+                            let first = from
+                                .wrapping_add_signed(r as isize * row_step)
+                                .wrapping_add_signed(column as isize * column_step);
+                            let target = to + r * row_size + column;
+                            copy_row::<I, N>(source, first, column_step, &mut packed[target..target + width]);
+                        }
+                    }
                 }
             }
         }
+    }
+}
+
+/// Writes the first elements of all columns, then the second ones, and so on.
+fn interleave<const N: usize, const COUNT: usize>(columns: [&[[u8; N]]; COUNT], packed: &mut [[u8; N]]) {
+    for (i, to) in packed.as_chunks_mut::<COUNT>().0.iter_mut().enumerate().take(columns[0].len()) {
+        *to = columns.map(|column| column[i]);
     }
 }
 
@@ -346,6 +358,16 @@ mod tests {
                 check(&cut.permute(&[1, 0, 2]).unwrap(), &all);
             }
             check(&t.slice(2, 1, 1, 1).unwrap().broadcast_to(&[2, 2, 3, 5]).unwrap(), &all);
+        }
+    }
+
+    #[test]
+    fn channels_are_interleaved() {
+        for (channels, et) in (1..=5).flat_map(|channels| ["u8", "f32"].map(|et| (channels, et))) {
+            let all: Vec<i64> = (0..2 * channels as i64 * 37).collect();
+            let images = Tensor::from_vec(&[2, channels, 37], all.clone()).unwrap().cast(et.parse().unwrap());
+            let turned = images.unwrap().permute(&[0, 2, 1]).unwrap();
+            check(&turned, &all.iter().map(|x| if et == "u8" { x % 256 } else { *x }).collect::<Vec<_>>());
         }
     }
 

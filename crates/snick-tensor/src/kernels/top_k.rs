@@ -126,8 +126,7 @@ impl Lines<'_> {
     fn best<K: Ord + Copy>(&self, keys: &[K], items: &mut Vec<(K, usize)>) {
         let &Self { k, order, ties, .. } = self;
         let by_key = |a: &(K, usize), b: &(K, usize)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
-        let is_short = ties == Ties::Heap || k <= MOST_INSERTED;
-        let first = if is_short { k } else { keys.len() };
+        let first = if ties == Ties::Lower && k > MOST_INSERTED { keys.len() } else { k };
         items.clear();
         items.extend(keys[..first].iter().copied().zip(0..));
         match ties {
@@ -149,7 +148,7 @@ impl Lines<'_> {
                 let best = keys.iter().fold(keys[0], |best, &key| best.max(key));
                 items[0] = (best, keys.iter().position(|&key| key == best).unwrap_or(0));
             }
-            Ties::Lower if is_short => {
+            Ties::Lower if k <= MOST_INSERTED => {
                 items.sort_unstable_by(by_key);
                 each_better(keys, k, items[k - 1].0, |item| {
                     items.pop();

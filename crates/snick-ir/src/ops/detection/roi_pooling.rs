@@ -137,8 +137,8 @@ enum Source {
     Bin(Range<usize>),
 }
 
-/// The output element for a source on each axis. Both sources must be samples, or both bins, of which `tops` has the
-/// maxima over the rows.
+/// The output element for a source on each axis: two samples or two bins. For a bin, `tops` holds the maximum of each
+/// column over the rows of the bin.
 fn pooled_at(plane: Plane, tops: &[f32], y: &Source, x: &Source) -> f32 {
     match (y, x) {
         (Source::Bin(rows), Source::Bin(columns)) if !rows.is_empty() => {

@@ -31,7 +31,7 @@ pub(crate) fn count(dims: &[usize]) -> usize {
     dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim))
 }
 
-/// Moves `place` to the next index of a tensor with these dims, in row-major order; from the last to the first.
+/// Moves `place` to the next index of a tensor with these dims, in row-major order. After the last comes the first.
 pub(crate) fn advance(place: &mut [usize], dims: &[usize]) {
     for (at, &dim) in place.iter_mut().zip(dims).rev() {
         *at += 1;

@@ -63,11 +63,6 @@ impl ComputeTensor {
         self.with_number(BinaryOp::Add, number)
     }
 
-    /// `self * number`
-    pub fn times_number(&self, number: f64) -> Result<Self, OpError> {
-        self.with_number(BinaryOp::Mul, number)
-    }
-
     /// `self ^ number`
     pub fn power(&self, number: f64) -> Result<Self, OpError> {
         self.with_number(BinaryOp::Pow, number)

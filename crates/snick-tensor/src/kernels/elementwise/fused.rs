@@ -12,8 +12,7 @@ use super::unary_op::UnaryOp;
 use super::vector_unary::{self, Apply, Elements as _};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
-use crate::kernels::row_reader::{BLOCK, BlockSizes, Piece, RowReader};
-use crate::kernels::sharing;
+use crate::kernels::row_reader::{self, BLOCK, BlockSizes, Piece, RowReader};
 use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, SmallVector, Tensor, TensorError};
 
@@ -159,31 +158,25 @@ impl<'a> FusedElementwise<'a> {
 
     /// Applies all stages in one pass. The first input is `from`, or is already in `to` if `from` is `None`.
     fn pass(&self, from: Option<&Strided<f32>>, to: &mut [f32]) {
-        let readers = || Readers {
-            from: from.map(RowReader::new),
-            others: self.others.iter().map(RowReader::new).collect(),
-        };
-        let mut all = readers();
-        let sizes = BlockSizes::new(all.iter().map(RowReader::row_len));
-        let unit = sizes.unit(to.len(), all.iter());
-        let len = sharing::part(to.len(), SHARED).checked_next_multiple_of(unit).unwrap_or(usize::MAX);
-        if len >= to.len() {
-            return self.blocks(&mut all, sizes, to);
-        }
-        sharing::for_each(to.chunks_mut(len).enumerate(), |(i, to)| {
-            let mut readers = readers();
-            readers.skip_to(i * len);
-            self.blocks(&mut readers, sizes, to);
-        });
+        let operands = || self.others.iter().chain(from).map(RowReader::new);
+        row_reader::in_parts(
+            to,
+            SHARED,
+            || operands().collect::<Readers>(),
+            |readers, sizes, to| {
+                self.blocks(readers, sizes, to);
+            },
+        );
     }
 
     /// Computes the next elements block by block: all stages while a block is in the L1 cache.
     fn blocks(&self, readers: &mut Readers, BlockSizes { part, block }: BlockSizes, to: &mut [f32]) {
+        let (others, from) = readers.split_at_mut(self.others.len());
         for values in to.chunks_mut(part).flat_map(|part| part.chunks_mut(block)) {
-            if let Some(from) = &mut readers.from {
+            if let [from] = from {
                 values.copy_from_slice(from.read(values.len()));
             }
-            let others = readers.others.iter_mut().map(|other| other.read_piece(values.len()));
+            let others = others.iter_mut().map(|other| other.read_piece(values.len()));
             let others: SmallVector<_, 4> = others.collect();
             dispatch_best(Block { stages: self.stages, others: &others, values });
         }
@@ -203,24 +196,9 @@ fn is_f32(tensor: &Tensor) -> bool {
 /// The minimum number of elements per thread.
 const SHARED: usize = 1 << 15;
 
-/// The readers of the inputs.
-struct Readers<'a> {
-    /// The reader of the first input; `None` if the result's memory holds it.
-    from: Option<RowReader<'a, f32>>,
-    /// The readers of the other inputs, in the order of the stages.
-    others: SmallVector<RowReader<'a, f32>, 4>,
-}
-
-impl Readers<'_> {
-    fn iter(&self) -> impl Iterator<Item = &RowReader<'_, f32>> + Clone {
-        self.others.iter().chain(&self.from)
-    }
-
-    /// Skips to an element.
-    fn skip_to(&mut self, element: usize) {
-        self.others.iter_mut().chain(&mut self.from).for_each(|reader| reader.skip_to(element));
-    }
-}
+/// The readers of the other inputs, in the order of the stages, and then of the first input, unless the memory of the
+/// result holds it.
+type Readers<'a> = SmallVector<RowReader<'a, f32>, 4>;
 
 /// A block of values for all stages, and the stages' other inputs in order.
 struct Block<'a> {

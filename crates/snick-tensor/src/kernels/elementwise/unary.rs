@@ -82,12 +82,9 @@ fn map<T: Copy>(values: &[T], f: impl Fn(T) -> T) -> Vec<T> {
 }
 
 macro_rules! real {
-    ($t:ident, $vectorised:expr, $erf:path, $asinh:path, $acosh:path, $atanh:path) => {
+    ($t:ident { $($vectorised:tt)* }, $erf:path, $asinh:path, $acosh:path, $atanh:path) => {
         impl Unary for $t {
-            fn vectorised(op: UnaryOp, from: &[$t], to: &mut [$t]) -> bool {
-                let vectorised: fn(UnaryOp, &[$t], &mut [$t]) -> bool = $vectorised;
-                vectorised(op, from, to)
-            }
+            $($vectorised)*
 
             fn unary(op: UnaryOp, v: &[$t]) -> Vec<$t> {
                 use std::$t::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
@@ -157,8 +154,15 @@ macro_rules! real {
 
 // The inverse hyperbolic functions of the standard library overflow for large numbers and are inaccurate near
 // -1.
-real!(f32, vector_unary::apply, libm::erff, libm::asinhf, libm::acoshf, libm::atanhf);
-real!(f64, |_, _, _| false, libm::erf, libm::asinh, libm::acosh, libm::atanh);
+real!(
+    f32 {
+        fn vectorised(op: UnaryOp, from: &[f32], to: &mut [f32]) -> bool {
+            vector_unary::apply(op, from, to)
+        }
+    },
+    libm::erff, libm::asinhf, libm::acoshf, libm::atanhf
+);
+real!(f64 {}, libm::erf, libm::asinh, libm::acosh, libm::atanh);
 
 macro_rules! integer {
     ($($t:ident: $negate:expr, $abs:expr);* $(;)?) => {$(

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
-use crate::kernels::row_reader::{BlockSizes, RowReader};
+use crate::kernels::row_reader::{self, BlockSizes, RowReader};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Number, Vectorised};
 use crate::tensor::stored_bytes;
@@ -15,13 +15,13 @@ pub(super) fn zip<A: Number, R: Pod + Send + Sync>(
     et: ElementType,
     a: &Tensor,
     b: &Tensor,
-    f: impl Fn(A, A) -> R + Sync,
+    f: impl Fn(A, A) -> R + Send + Sync,
 ) -> Result<Tensor, TensorError> {
-    zip_rows(et, a, b, &|operands, to| A::dispatch(Zip { operands, to, f: &f }))
+    zip_rows(et, a, b, &|operands, sizes, to| A::dispatch(Zip { operands, sizes, to, f: &f }))
 }
 
 /// Computes the next elements of a result from the operands.
-type PairKernel<'f, A, R> = dyn Fn(&mut [RowReader<A>; 2], &mut [R]) + Sync + 'f;
+type PairKernel<'f, A, R> = dyn Fn(&mut [RowReader<A>; 2], BlockSizes, &mut [R]) + Send + Sync + 'f;
 
 /// A tensor of type `et` whose elements `fill` computes from two tensors, with broadcasting, on all threads. It is not
 /// generic over the function of [`zip`], so that it is compiled once for many functions.
@@ -42,18 +42,7 @@ fn zip_rows<A: Number, R: Pod + Send + Sync>(
     if count > 0 {
         let (a, b) = (Strided::<A>::collapsed(a, &dims)?, Strided::<A>::collapsed(b, &dims)?);
         let readers = || [RowReader::new(&a), RowReader::new(&b)];
-        let mut all = readers();
-        let unit = BlockSizes::new(all.iter().map(RowReader::row_len)).unit(count, all.iter());
-        let part = sharing::part(count, sharing::ELEMENTS).checked_next_multiple_of(unit).unwrap_or(count);
-        if part >= count {
-            fill(&mut all, &mut out);
-        } else {
-            sharing::for_each(out.chunks_mut(part).enumerate(), |(i, to)| {
-                let mut readers = readers();
-                readers.iter_mut().for_each(|reader| reader.skip_to(i * part));
-                fill(&mut readers, to);
-            });
-        }
+        row_reader::in_parts(&mut out, sharing::ELEMENTS, readers, fill);
     }
     Tensor::from_buffer(et, &dims, out)
 }
@@ -61,6 +50,7 @@ fn zip_rows<A: Number, R: Pod + Send + Sync>(
 /// Applies a function to all pairs of elements.
 struct Zip<'z, 'a, A, R, F> {
     operands: &'z mut [RowReader<'a, A>; 2],
+    sizes: BlockSizes,
     to: &'z mut [R],
     f: &'z F,
 }
@@ -70,8 +60,7 @@ impl<A: Pod, R, F: Fn(A, A) -> R> Vectorised for Zip<'_, '_, A, R, F> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { operands: [x, y], to, f } = self;
-        let BlockSizes { part, block } = BlockSizes::new([x.row_len(), y.row_len()].into_iter());
+        let Self { operands: [x, y], sizes: BlockSizes { part, block }, to, f } = self;
         for part in to.chunks_mut(part) {
             for to in part.chunks_mut(block) {
                 let (x, y) = (x.read(to.len()), y.read(to.len()));
