@@ -3,11 +3,12 @@
 //! layer) is part of the same step, so that each block of its output is processed while it is still in the
 //! cache.
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_ir::{Graph, Located, NodeId, OpError};
 use snick_tensor::kernels::{FusedElementwise, Stage};
 use snick_tensor::{SmallVector, Tensor};
 
 use crate::facts::with_inputs;
+use crate::plan::StepKind;
 
 /// The layers that a fused step computes.
 #[derive(Default)]
@@ -23,8 +24,8 @@ pub(crate) struct FusedProduct {
     pub(crate) node: NodeId,
     /// The slot of its output.
     pub(crate) slot: usize,
-    /// The op to evaluate instead of the op of the node.
-    pub(crate) specialized: Option<Op>,
+    /// How the step of the contraction computes it: by an op or on codes.
+    pub(crate) kind: Box<StepKind>,
     /// The number of inputs of the contraction.
     pub(crate) inputs: usize,
 }
@@ -62,14 +63,25 @@ pub(crate) fn evaluate(
         layers.iter().map(|layer| layer.stage.map(|operand| &operands[operand])).collect();
     let value = match product {
         Some(product) => {
-            let op = product.specialized.as_ref().unwrap_or_else(|| graph.node(product.node).op());
             let failed = |error| graph.located(product.node, with_inputs(error, inputs.iter()));
-            if check.is_none()
-                && let Some(value) = op.eval_then(&inputs, &stages).map_err(failed)?
-            {
-                return Ok(value);
+            let on_op = || match &*product.kind {
+                StepKind::Specialized(op) => op,
+                _ => graph.node(product.node).op(),
+            };
+            if check.is_none() {
+                let value = match &*product.kind {
+                    StepKind::Quantized(step) => step.evaluate_then(&inputs, &stages),
+                    _ => on_op().eval_then(&inputs, &stages),
+                };
+                if let Some(value) = value.map_err(failed)? {
+                    return Ok(value);
+                }
             }
-            let value = op.eval(&inputs).map_err(failed)?.into_iter().next();
+            let values = match &*product.kind {
+                StepKind::Quantized(step) => step.evaluate(&inputs),
+                _ => on_op().eval(&inputs),
+            };
+            let value = values.map_err(failed)?.into_iter().next();
             if let (Some(check), Some(value)) = (check, &value) {
                 check(product.node, product.slot, value)?;
             }

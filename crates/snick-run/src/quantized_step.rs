@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use snick_ir::OpError;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::{QuantizedConvolution, QuantizedMaxPool, Quantizer};
+use snick_tensor::kernels::{QuantizedConvolution, QuantizedMatMul, QuantizedMaxPool, Quantizer, Stage};
 
 /// The computation of a step.
 pub(crate) enum QuantizedStep {
@@ -15,6 +15,10 @@ pub(crate) enum QuantizedStep {
     Dequantize(Arc<Quantizer>),
     /// Computes a convolution of codes, and the fused layers after it; the result consists of codes.
     Convolve(Box<QuantizedConvolution>),
+    /// Computes a convolution of codes; the result consists of values.
+    ConvolveToValues(Box<QuantizedConvolution>),
+    /// Multiplies codes with constant weights; the result consists of values.
+    Multiply(Box<QuantizedMatMul>),
     /// Applies a MaxPool to codes.
     MaxPool(Box<QuantizedMaxPool>),
     /// Adds two quantized values; inputs and result are codes.
@@ -24,7 +28,25 @@ pub(crate) enum QuantizedStep {
 impl QuantizedStep {
     /// Whether the output consists of codes instead of values.
     pub(crate) fn returns_codes(&self) -> bool {
-        !matches!(self, Self::Dequantize(_))
+        !matches!(self, Self::Dequantize(_)) && !self.is_contraction()
+    }
+
+    /// Whether the output consists of values that element-wise layers may follow; see [`Self::evaluate_then`].
+    pub(crate) fn is_contraction(&self) -> bool {
+        matches!(self, Self::ConvolveToValues(_) | Self::Multiply(_))
+    }
+
+    /// Computes the output and applies element-wise functions to it. `None` if they need a separate pass.
+    pub(crate) fn evaluate_then(
+        &self,
+        inputs: &[Tensor],
+        stages: &[Stage<&Tensor>],
+    ) -> Result<Option<Tensor>, OpError> {
+        Ok(match (self, inputs) {
+            (Self::ConvolveToValues(convolution), [codes]) => convolution.run_then(codes, stages)?,
+            (Self::Multiply(product), [codes]) => product.run_then(codes, stages)?,
+            _ => None,
+        })
     }
 
     /// Computes the output.
@@ -32,7 +54,10 @@ impl QuantizedStep {
         let output = match (self, inputs) {
             (Self::Quantize(quantizer), [values]) => quantizer.quantize(values)?,
             (Self::Dequantize(quantizer), [codes]) => quantizer.dequantize(codes)?,
-            (Self::Convolve(convolution), [codes]) => convolution.run(codes)?,
+            (Self::Convolve(convolution) | Self::ConvolveToValues(convolution), [codes]) => {
+                convolution.run(codes)?
+            }
+            (Self::Multiply(product), [codes]) => product.run(codes)?,
             (Self::MaxPool(pool), [codes]) => pool.run(codes)?,
             (Self::Add { parts: [left, right], sum }, [a, b]) => {
                 Quantizer::add([(&**left, a), (&**right, b)], sum)?

@@ -155,7 +155,7 @@ impl<'s> Builder<'s> {
             StepKind::Fused(fused) => ("fuse-elementwise", fused.product.is_some()),
             StepKind::Slice(_) => ("compute-slice-numbers", false),
             StepKind::Packed(_) => ("keep-packed", true),
-            StepKind::Quantized(_) => ("fuse-int8-conv", true),
+            StepKind::Quantized(_) => ("fuse-int8", true),
         };
         let (mut inputs, mut reads) = (Vec::new(), Vec::new());
         for operand in &step.operands {

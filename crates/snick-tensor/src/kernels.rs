@@ -92,7 +92,7 @@ pub use gather::{gather, gather_or_zeros};
 pub use interpolate::interpolate;
 pub use interpolation::{Coordinates, Interpolate, InterpolateMode, Nearest};
 #[cfg(feature = "kernels")]
-pub use matmul::{matmul, matmul_then};
+pub use matmul::{QuantizedMatMul, matmul, matmul_then};
 #[cfg(feature = "kernels")]
 pub use normalize::{mvn, normalize_l2};
 #[cfg(feature = "kernels")]

@@ -62,19 +62,20 @@ fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Opt
 
 /// Whether a step is a contraction that can be fused with the layers after it.
 fn is_product(graph: &Graph, step: &Step) -> bool {
-    let is_op = matches!(step.kind, StepKind::Op | StepKind::Specialized(_));
-    is_op && !step.is_checked && step.outs == 1 && step.op(graph).has(OpTraits::CONTRACTION)
+    match &step.kind {
+        StepKind::Op | StepKind::Specialized(_) => {
+            !step.is_checked && step.outs == 1 && step.op(graph).has(OpTraits::CONTRACTION)
+        }
+        StepKind::Quantized(step) => step.is_contraction(),
+        _ => false,
+    }
 }
 
 /// Combines a fused step with the contraction whose output its first layer reads.
 fn after(product: Step, mut step: Step) -> Step {
     let Step { node, kind, operands, first: slot, .. } = product;
     if let StepKind::Fused(fused) = &mut step.kind {
-        let specialized = match kind {
-            StepKind::Specialized(op) => Some(op),
-            _ => None,
-        };
-        fused.product = Some(FusedProduct { node, slot, specialized, inputs: operands.len() });
+        fused.product = Some(FusedProduct { node, slot, kind: Box::new(kind), inputs: operands.len() });
     }
     let others = step.operands.len() - 1;
     let operands = step.operands[..others].iter().chain(&operands).copied().collect();

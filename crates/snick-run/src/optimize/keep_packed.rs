@@ -28,7 +28,8 @@ pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfP
     let unpacking =
         Unpacking { graph, half_precision, constants: ConstantValues::new(plan, graph, half_precision) };
     for (at, step) in plan.steps.iter().enumerate() {
-        let Some(port) = port_of_weights(graph, step.node) else { continue };
+        let is_quantized = matches!(step.kind, StepKind::Quantized(_));
+        let Some(port) = port_of_weights(graph, step.node).filter(|_| !is_quantized) else { continue };
         let Some(weights) = graph.node(step.node).input(port) else { continue };
         let known = found.entry(weights.node).or_insert_with(|| unpacking.packed(weights.node));
         if let Some(unpacked) = known {

@@ -75,7 +75,29 @@ impl QuantizedWeights {
         Some(QuantizedWeights { codes: codes.reshape(&dims).ok()?, form, layers })
     }
 
-    /// The weights as the filters of a convolution.
+    /// Weights `[K, N]` as `[N, K]`.
+    pub(super) fn transposed(self) -> Option<Self> {
+        let transposed = |tensor: Tensor| match tensor.len() {
+            1 => Some(tensor),
+            _ => Some(tensor.permute(&[1, 0]).ok()?.contiguous()),
+        };
+        let form = match self.form {
+            OwnedUnpacking::Scale { zeros, scales } => OwnedUnpacking::Scale {
+                zeros: match zeros {
+                    Some(zeros) => Some(transposed(zeros)?),
+                    None => None,
+                },
+                scales: transposed(scales)?,
+            },
+            OwnedUnpacking::Quantize { ranges: [a, b, c, d], levels } => OwnedUnpacking::Quantize {
+                ranges: [transposed(a)?, transposed(b)?, transposed(c)?, transposed(d)?],
+                levels,
+            },
+        };
+        Some(QuantizedWeights { codes: transposed(self.codes)?, form, layers: self.layers })
+    }
+
+    /// The weights as the filters of a convolution or the transposed right side of a product.
     pub(super) fn filters(&self) -> QuantizedFilters<'_> {
         let unpacking = match &self.form {
             OwnedUnpacking::Scale { zeros, scales } => Unpacking::Scale { zeros: zeros.as_ref(), scales },

@@ -119,9 +119,9 @@ fn quantized_layers() -> String {
 #[test]
 fn convolutions_on_codes_are_checked() {
     match QuantizedConvolution::is_fast() {
-        true => wrong_plans_are_refuted("fuse-int8-conv", &quantized_layers(), ["0.5", "0.75"]),
+        true => wrong_plans_are_refuted("fuse-int8", &quantized_layers(), ["0.5", "0.75"]),
         false => {
-            assert!(!claims(session(&quantized_layers().replace('@', "0.5"))).0.contains(&"fuse-int8-conv"))
+            assert!(!claims(session(&quantized_layers().replace('@', "0.5"))).0.contains(&"fuse-int8"))
         }
     }
 }

@@ -26,6 +26,8 @@ pub use quantized::QuantizedConvolution;
 pub use quantized_epilogue::QuantizedEpilogue;
 pub use quantized_filters::{QuantizedFilters, Unpacking};
 
+pub(super) use self::quantized::MAX_CODES_SUM;
+
 use self::execute::convolve;
 use self::phase_planes::PlaneLayout;
 use self::quantized_depthwise::QuantizedDepthwise;
@@ -124,9 +126,6 @@ impl ConvAlgorithm {
     /// windows, 0.88 to 0.95 times.
     const FUSED_MIN_WINDOWS: usize = 256;
 
-    /// The maximum number of products of an `i8` and a `u8` in a sum, so that no sum overflows 32 bits.
-    const MAX_CODES_SUM: usize = 1 << 15;
-
     /// Chooses the fastest algorithm. `None` if no algorithm supports these codes: the caller then
     /// dequantises them and convolves floats.
     fn select(shape: &ConvShape, elements: Elements) -> Option<Self> {
@@ -155,10 +154,7 @@ impl ConvAlgorithm {
     fn select_quantized(shape: &ConvShape) -> Option<Self> {
         let ConvShape { grid, groups, outputs, depth } = shape;
         let is_mostly_padding = grid.windows() > Self::MAX_PLANES.saturating_mul(grid.area());
-        if shape.filter_len() > Self::MAX_CODES_SUM
-            || grid.windows() <= Self::FEW_WINDOWS
-            || is_mostly_padding
-        {
+        if shape.filter_len() > MAX_CODES_SUM || grid.windows() <= Self::FEW_WINDOWS || is_mostly_padding {
             return None;
         }
         // The float fallback does not support the summation order of several taps over a single channel.

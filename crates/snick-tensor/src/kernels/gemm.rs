@@ -257,6 +257,14 @@ impl<'a, T> Epilogue<'a, T> {
         (self.function)(self.first + first, piece);
     }
 
+    /// Applies the function to the columns that have been stored in a row; see [`StoreTile::finish`].
+    #[inline(always)]
+    pub fn apply_to_columns(&self, out: &mut [T], row_len: usize, at: TilePosition) {
+        let from = at.column - at.first;
+        let to = out.len().min(from + at.width);
+        self.apply(at.row * row_len + at.column, &mut out[from..to]);
+    }
+
     /// Applies the function to each row of this part of the output.
     pub fn apply_to_rows(&self, row_len: usize, rows: &mut [T]) {
         for (i, row) in rows.chunks_exact_mut(row_len).enumerate() {
@@ -281,10 +289,9 @@ impl<T: Factor> StoreTile<T> for StoreRows<'_, T> {
 
     #[inline(always)]
     fn finish(&self, out: &mut [T], row_len: usize, at: TilePosition) {
-        let Some(epilogue) = self.epilogue else { return };
-        let from = at.column - at.first;
-        let to = out.len().min(from + at.width);
-        epilogue.apply(at.row * row_len + at.column, &mut out[from..to]);
+        if let Some(epilogue) = self.epilogue {
+            epilogue.apply_to_columns(out, row_len, at);
+        }
     }
 }
 

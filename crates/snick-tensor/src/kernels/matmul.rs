@@ -6,7 +6,10 @@
 pub(crate) mod algorithm;
 mod axpy;
 pub(crate) mod dot_products;
+mod quantized;
 mod row_blocks;
+
+pub use quantized::QuantizedMatMul;
 
 use std::borrow::Cow;
 use std::sync::Arc;

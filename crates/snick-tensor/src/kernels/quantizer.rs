@@ -1,6 +1,6 @@
-//! Quantises images to the codes of a FakeQuantize, one byte each, and back.
+//! Quantises images and matrices to the codes of a FakeQuantize, one byte each, and back.
 //!
-//! **Layout.** Quantised images are `u32` tensors `[N, C / 4, spatial..]`. An element holds the codes of four
+//! **Layout.** Quantised matrices are `u8` tensors with the dims of the values. Quantised images are `u32` tensors `[N, C / 4, spatial..]`. An element holds the codes of four
 //! channels at one position, the first channel in the lowest byte: the operand of one int8 dot product. If
 //! the number of channels is not a multiple of four, the last bytes are padding.
 //!
@@ -11,7 +11,7 @@
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{I8x4Dot, Instructions, Vectorised, dispatch_int8_dot};
+use crate::kernels::vectors::{I8x4Dot, Instructions, Vectorised, dispatch_best, dispatch_int8_dot};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// Channels in an element.
@@ -27,8 +27,9 @@ const MIN_SHARED: usize = 1 << 16;
 /// that produces and consumes codes: the indices of levels.
 #[derive(Clone, Debug)]
 pub struct Quantizer {
-    /// By channel, with the last rule repeated up to a multiple of four.
+    /// By channel, with the last rule repeated up to a multiple of four. For matrices, there is one rule.
     rules: Vec<Rule<f32>>,
+    /// The number of channels of images, or 0 for matrices.
     channels: usize,
 }
 
@@ -55,7 +56,15 @@ impl Quantizer {
         Some(Self { rules: rules?, channels })
     }
 
-    /// The number of channels of the images.
+    /// A quantizer for matrices, or tensors of any shape. `None` as in [`Quantizer::new`], or for more than one
+    /// range.
+    pub fn of_elements(ranges: [&Tensor; 4], levels: usize) -> Option<Self> {
+        let is_one = ranges.iter().all(|range| range.len() == 1);
+        let one = is_one.then(|| Self::new(ranges, levels, 1))??;
+        Some(Self { rules: vec![*one.rules.first()?], channels: 0 })
+    }
+
+    /// The number of channels of the images; 0 if the quantizer is for matrices.
     pub fn channels(&self) -> usize {
         self.channels
     }
@@ -68,6 +77,11 @@ impl Quantizer {
     /// The rules of all channels, with the last rule repeated up to a multiple of four.
     pub(super) fn rules(&self) -> &[Rule<f32>] {
         &self.rules
+    }
+
+    /// The rule of matrices.
+    pub(super) fn element_rule(&self) -> Option<Rule<f32>> {
+        self.rules.first().copied().filter(|_| self.channels == 0)
     }
 
     /// The rule, if all channels share it.
@@ -84,11 +98,14 @@ impl Quantizer {
         groups.map(|four| I8x4Dot(u32::from_le_bytes(four.each_ref().map(zero)))).collect()
     }
 
-    /// Quantises an image `[N, C, height, width]` of `f32` to codes.
+    /// Quantises an image `[N, C, height, width]`, or a matrix of any rank, of `f32` to codes.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn quantize(&self, image: &Tensor) -> Result<Tensor, TensorError> {
+        if let Some(rule) = self.element_rule() {
+            return quantize_elements(image, rule);
+        }
         let &[batch, channels, height, width] = dims_of(image)?;
         if channels != self.channels {
             return Err(self.mismatch(image));
@@ -117,6 +134,9 @@ impl Quantizer {
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn dequantize(&self, codes: &Tensor) -> Result<Tensor, TensorError> {
+        if let Some(rule) = self.element_rule() {
+            return dequantize_elements(codes, rule);
+        }
         let &[batch, groups, height, width] = dims_of(codes)?;
         if groups != self.channels.div_ceil(CHANNELS) {
             return Err(self.mismatch(codes));
@@ -170,6 +190,27 @@ impl Quantizer {
     }
 }
 
+/// Elements that a thread converts at a time.
+const PART: usize = 1 << 12;
+
+fn quantize_elements(values: &Tensor, rule: Rule<f32>) -> Result<Tensor, TensorError> {
+    let values = values.contiguous();
+    let (all, mut out) = (values.as_slice::<f32>()?, Buffer::any(values.len())?);
+    for_each_group(&mut out, PART, |i, to| {
+        dispatch_best(ToCodes { values: &all[i * PART..][..to.len()], rule, to });
+    });
+    Tensor::from_buffer(ElementType::U8, values.dims(), out)
+}
+
+fn dequantize_elements(codes: &Tensor, rule: Rule<f32>) -> Result<Tensor, TensorError> {
+    let codes = codes.contiguous();
+    let (all, mut out) = (codes.as_slice::<u8>()?, Buffer::any(codes.len())?);
+    for_each_group(&mut out, PART, |i, to| {
+        dispatch_best(ToValues { codes: &all[i * PART..][..to.len()], rule, to });
+    });
+    Tensor::from_buffer(ElementType::F32, codes.dims(), out)
+}
+
 fn dims_of(image: &Tensor) -> Result<&[usize; 4], TensorError> {
     let refuse = || TensorError::argument(format!("has {} axes, expected an image of 4", image.rank()));
     image.dims().try_into().map_err(|_| refuse())
@@ -182,6 +223,38 @@ fn for_each_group<T: Send>(out: &mut [T], len: usize, each: impl Fn(usize, &mut 
         sharing::for_each(out.chunks_mut(len).enumerate(), |(i, part)| each(i, part));
     } else {
         out.chunks_mut(len).enumerate().for_each(|(i, part)| each(i, part));
+    }
+}
+
+/// Quantises elements by one rule.
+struct ToCodes<'a> {
+    values: &'a [f32],
+    rule: Rule<f32>,
+    to: &'a mut [u8],
+}
+
+impl Vectorised for ToCodes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        self.to.iter_mut().zip(self.values).for_each(|(to, &x)| *to = self.rule.level(x) as u8);
+    }
+}
+
+/// Converts codes to values by one rule.
+struct ToValues<'a> {
+    codes: &'a [u8],
+    rule: Rule<f32>,
+    to: &'a mut [f32],
+}
+
+impl Vectorised for ToValues<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        self.to.iter_mut().zip(self.codes).for_each(|(to, &code)| *to = self.rule.value(code.into()));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::padding_correction::PaddingCorrection;
 use super::quantized_epilogue::ChannelEpilogue;
-use super::quantized_filters::{CodeRule, IntegerFilters, by_tap};
+use super::quantized_filters::{CodeRule, IntegerFilters};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{PackedRhs, depth_block};
 use crate::kernels::quantizer::CHANNELS;
@@ -15,45 +15,33 @@ const BLOCK: usize = 16;
 
 /// The data needed to recompute results in floats.
 pub(super) struct FloatFallback {
-    filters: IntegerFilters,
+    pub filters: IntegerFilters,
     /// The filters `[output, tap, channel / 4]`.
     pub by_tap: Vec<[i8; CHANNELS]>,
-    depth: usize,
-    taps: usize,
+    pub depth: usize,
+    pub taps: usize,
     /// The rule of the codes of the input.
-    input: Rule<f32>,
-    epilogues: Vec<ChannelEpilogue>,
-    /// Set if the padding code does not represent 0.
-    pub padding: Option<PaddingCorrection>,
+    pub input: Rule<f32>,
+    pub epilogues: Vec<ChannelEpilogue>,
 }
 
 impl FloatFallback {
-    pub fn new(
-        filters: IntegerFilters,
-        [depth, taps]: [usize; 2],
-        input: Rule<f32>,
-        epilogues: Vec<ChannelEpilogue>,
-        padding: Option<PaddingCorrection>,
-    ) -> Self {
-        let by_tap = by_tap(&filters.codes, depth * taps, taps);
-        FloatFallback { filters, by_tap, depth, taps, input, epilogues, padding }
-    }
-
     /// Replaces the codes of some results, each given by filter and window. `out` holds the codes of four
-    /// filters in rows of `windows`.
+    /// filters for each window, which are the columns of `right`. `padding` is set if the padding code does not
+    /// represent 0.
     pub fn replace(
         &self,
         results: &[[usize; 2]],
         right: &PackedRhs<I8x4Dot>,
+        padding: Option<&PaddingCorrection>,
         out: &mut [I8x4Dot],
-        windows: usize,
     ) {
         for block in results.chunks(BLOCK) {
             let at = std::array::from_fn(|i| block.get(i).copied().unwrap_or(block[0]));
-            let codes = dispatch_int8_dot(Sums { of: self, right, at });
+            let codes = dispatch_int8_dot(Sums { of: self, right, padding, at });
             for (&[filter, window], code) in block.iter().zip(codes) {
                 let shift = 8 * (filter % CHANNELS);
-                if let Some(I8x4Dot(quad)) = out.get_mut(filter / CHANNELS * windows + window) {
+                if let Some(I8x4Dot(quad)) = out.get_mut(filter / CHANNELS * right.columns() + window) {
                     *quad = *quad & !(0xff << shift) | code << shift;
                 }
             }
@@ -68,6 +56,7 @@ type Each<T> = [T; BLOCK];
 struct Sums<'a> {
     of: &'a FloatFallback,
     right: &'a PackedRhs<'a, I8x4Dot>,
+    padding: Option<&'a PaddingCorrection>,
     /// The filter and window of each result.
     at: Each<[usize; 2]>,
 }
@@ -81,7 +70,7 @@ impl Vectorised for Sums<'_> {
         if I::ISA == Isa::Baseline {
             return Each::default();
         }
-        let Self { of, right, at } = self;
+        let Self { of, right, padding, at } = self;
         let FloatFallback { depth, taps, input, .. } = of;
         let groups = depth.div_ceil(CHANNELS);
         // 1x1 kernels are summed by blocks, as in `PackedLhs::pack`.
@@ -93,9 +82,8 @@ impl Vectorised for Sums<'_> {
             [rules.map(|rule| rule.zero), rules.map(|rule| rule.scale), rules.map(|rule| rule.low)];
         let (mut total, mut sum): (Aligned<Each<f32>>, Aligned<Each<f32>>) = Default::default();
         for tap in 0..*taps {
-            let is_padding = at.map(|[_, window]| {
-                of.padding.as_ref().is_some_and(|padding| padding.is_padding(window, tap))
-            });
+            let is_padding =
+                at.map(|[_, window]| padding.is_some_and(|padding| padding.is_padding(window, tap)));
             for group in 0..groups {
                 let row = right.row(group * taps + tap);
                 let quads = columns.map(|column| row.get(column).copied().unwrap_or_default().0);

@@ -6,28 +6,37 @@ use super::quantized_epilogue::QuantizedEpilogue;
 use super::quantized_filters::QuantizedFilters;
 use super::{ConvAlgorithm, ConvShape, Elements};
 use crate::buffer::Buffer;
+use crate::kernels::elementwise::{FusedElementwise, Stage};
+use crate::kernels::gemm::Epilogue;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::vectors::{I8x4Dot, has_int8_dot};
 use crate::kernels::window::{Window, WindowGrid};
 use crate::{ElementType, Tensor, TensorError};
 
-/// A convolution of the codes of a [`Quantizer`] with [`QuantizedFilters`], followed by a
-/// [`QuantizedEpilogue`].
+/// The maximum number of products of an `i8` and a `u8` in a sum, so that no sum overflows 32 bits.
+pub(in crate::kernels) const MAX_CODES_SUM: usize = 1 << 15;
+
+/// A convolution of the codes of a [`Quantizer`] with [`QuantizedFilters`], either followed by a
+/// [`QuantizedEpilogue`] or with values as its results.
 ///
-/// The result has the codes that [`convolution`](super::convolution) of floats would give, although float
-/// sums round at each step. Each code follows from the exact sum, unless the sum is so close to the middle
-/// between two codes that rounding errors could matter. Such a sum is recomputed in floats, in the summation
-/// order of `convolution`.
+/// Values are rounded only after their exact sum. An epilogue gives the codes that
+/// [`convolution`](super::convolution) of floats would give, although float sums round at each step. Each
+/// code follows from the exact sum, unless the sum is so close to the middle between two codes that rounding
+/// errors could matter. Such a sum is recomputed in floats, in the summation order of `convolution`.
 pub struct QuantizedConvolution {
     kernel: Kernel,
-    /// The numbers of groups of four channels, of rows and of columns in an image: first for input images,
-    /// then for output images.
+    /// The numbers of groups of four channels, of rows and of columns in an input image.
     input: [usize; 3],
+    /// The same for an output image, whose channels are not grouped if the results are values.
     output: [usize; 3],
 }
 
 enum Kernel {
-    Dense(Box<QuantizedDense>),
+    /// Results are codes.
+    Codes(Box<QuantizedDense>),
+    /// Results are values.
+    Values(Box<QuantizedDense>),
+    /// One filter per channel; results are codes.
     Depthwise(Box<QuantizedDepthwise>),
 }
 
@@ -38,15 +47,16 @@ impl QuantizedConvolution {
         has_int8_dot()
     }
 
-    /// A convolution of images with spatial dims `spatial` and the codes of the quantizer `input`. `None` if
-    /// the filters do not match the channels, no algorithm supports the sizes, the algorithm does not support
-    /// the ranges, or [`Self::is_fast`] is false.
+    /// A convolution of images with spatial dims `spatial` and the codes of the quantizer `input`. Without an
+    /// epilogue, the results are values, which only some algorithms support. `None` if the filters do not
+    /// match the channels, no algorithm supports the sizes, the algorithm does not support the ranges, or
+    /// [`Self::is_fast`] is false.
     pub fn new(
         filters: QuantizedFilters,
         input: &Quantizer,
         spatial: [usize; 2],
         window: &Window,
-        epilogue: &QuantizedEpilogue,
+        epilogue: Option<&QuantizedEpilogue>,
     ) -> Option<Self> {
         let ([groups, outputs, depth], kernel) = match *filters.codes.dims() {
             [outputs, depth, height, width] => ([1, outputs, depth], [height, width]),
@@ -54,24 +64,26 @@ impl QuantizedConvolution {
             _ => return None,
         };
         let (channels, results) = (input.channels(), groups * outputs);
-        let is_valid = groups * depth == channels && epilogue.quantizer.channels() == results;
+        let is_valid = groups * depth == channels
+            && epilogue.is_none_or(|epilogue| epilogue.quantizer.channels() == results);
         if !Self::is_fast() || !is_valid || filters.codes.is_empty() || spatial.contains(&0) {
             return None;
         }
         let windows = window.output_dims(&spatial, &kernel).ok()?;
         let grid = WindowGrid::new(&window.axes(&spatial, &kernel).ok()?, &windows);
         let shape = ConvShape { grid, groups, outputs, depth };
-        let kernel = match ConvAlgorithm::select(&shape, Elements::Codes)? {
-            ConvAlgorithm::QuantizedDepthwise => Kernel::Depthwise(Box::new(QuantizedDepthwise::new(
-                &shape,
-                filters.integers()?,
-                input,
-                epilogue,
-            )?)),
-            _ => Kernel::Dense(Box::new(QuantizedDense::new(&shape, filters.integers()?, input, epilogue)?)),
+        let algorithm = ConvAlgorithm::select(&shape, Elements::Codes)?;
+        let integers = filters.integers()?;
+        let kernel = match (algorithm, epilogue) {
+            (ConvAlgorithm::QuantizedDepthwise, epilogue) => {
+                Kernel::Depthwise(Box::new(QuantizedDepthwise::new(&shape, integers, input, epilogue?)?))
+            }
+            (_, None) => Kernel::Values(Box::new(QuantizedDense::new(&shape, integers, input, None)?)),
+            _ => Kernel::Codes(Box::new(QuantizedDense::new(&shape, integers, input, epilogue)?)),
         };
+        let results = if epilogue.is_some() { results.div_ceil(CHANNELS) } else { results };
         let input = [channels.div_ceil(CHANNELS), spatial[0], spatial[1]];
-        let output = [results.div_ceil(CHANNELS), *windows.first()?, *windows.get(1)?];
+        let output = [results, *windows.first()?, *windows.get(1)?];
         Some(Self { kernel, input, output })
     }
 
@@ -80,6 +92,54 @@ impl QuantizedConvolution {
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn run(&self, images: &Tensor) -> Result<Tensor, TensorError> {
+        match &self.kernel {
+            Kernel::Codes(kernel) => {
+                self.each_image(images, ElementType::U32, |_, image, out| kernel.codes(image, out))
+            }
+            Kernel::Depthwise(kernel) => self.each_image(images, ElementType::U32, |_, image, out| {
+                kernel.run(image, out);
+                Ok(())
+            }),
+            Kernel::Values(kernel) => {
+                self.each_image(images, ElementType::F32, |_, image, out| kernel.values(image, out, None))
+            }
+        }
+    }
+
+    /// [`Self::run`], followed by element-wise functions of the values. `None` if the results are codes, or if
+    /// a separate pass over the result is as fast.
+    ///
+    /// # Errors
+    /// Same as [`Self::run`].
+    pub fn run_then(
+        &self,
+        images: &Tensor,
+        stages: &[Stage<&Tensor>],
+    ) -> Result<Option<Tensor>, TensorError> {
+        let (Kernel::Values(kernel), [channels, height, width]) = (&self.kernel, self.output) else {
+            return Ok(None);
+        };
+        let dims = [images.dims().first().copied().unwrap_or(0), channels, height, width];
+        let then = FusedElementwise::of_dims(&dims, stages);
+        let windows = height * width;
+        let gains = |then: &FusedElementwise| {
+            windows >= ConvAlgorithm::FUSED_MIN_WINDOWS && then.has_rows_of(windows)
+        };
+        let Some(then) = then.filter(gains) else { return Ok(None) };
+        let on_piece = |first: usize, values: &mut [f32]| then.on_piece(first, values);
+        let values = self.each_image(images, ElementType::F32, |first, image, out| {
+            kernel.values(image, out, Some(Epilogue::new(&on_piece).part(first)))
+        });
+        values.map(Some)
+    }
+
+    /// Calls `convolve` with the position of each result in the output, its image, and the result.
+    fn each_image<T: bytemuck::Pod + Send + Sync>(
+        &self,
+        images: &Tensor,
+        element_type: ElementType,
+        convolve: impl Fn(usize, &[I8x4Dot], &mut [T]) -> Result<(), TensorError>,
+    ) -> Result<Tensor, TensorError> {
         let refuse = || {
             TensorError::mismatch("cannot convolve {} as quantised codes of {}", images.dims(), &self.input)
         };
@@ -87,18 +147,15 @@ impl QuantizedConvolution {
         if *rest != self.input {
             return Err(refuse());
         }
-        let [groups, height, width] = self.output;
-        let results = groups * height * width;
+        let [channels, height, width] = self.output;
+        let results = channels * height * width;
         let codes: &[I8x4Dot] = bytemuck::cast_slice(images.as_slice::<u32>()?);
         let mut out = Buffer::any(batch * results)?;
         let images = codes.chunks_exact(self.input.iter().product());
-        for (image, out) in images.zip(out.chunks_exact_mut(results)) {
-            match &self.kernel {
-                Kernel::Dense(kernel) => kernel.run(image, out)?,
-                Kernel::Depthwise(kernel) => kernel.run(image, out),
-            }
+        for (i, (image, out)) in images.zip(out.chunks_exact_mut(results)).enumerate() {
+            convolve(i * results, image, out)?;
         }
-        Tensor::from_buffer(ElementType::U32, &[*batch, groups, height, width], out)
+        Tensor::from_buffer(element_type, &[*batch, channels, height, width], out)
     }
 }
 
@@ -198,6 +255,15 @@ mod tests {
         let quantized = fake_quantize(&x, [&low, &high, &low, &high], 256).unwrap();
         let sums = group_convolution(&quantized, &grouped, window).unwrap();
         let sums = BinaryOp::Add.apply(&sums, &bias).unwrap();
+        if grouped.dims()[0] == 1 {
+            check_values(
+                filters,
+                &input,
+                &x,
+                window,
+                &group_convolution(&quantized, &grouped, window).unwrap(),
+            );
+        }
         // Slopes above 1, below 1 and negative; positive, negative and zero scales.
         let each = |of: fn(usize) -> f32| {
             Tensor::from_vec(&[outputs, 1, 1], (0..outputs).map(of).collect()).unwrap()
@@ -228,7 +294,7 @@ mod tests {
             for (epilogue, results) in [(epilogue, clamp(&sums)), (with_scale, clamp(&scaled))] {
                 let expected = fake_quantize(&results, out_ends, 256).unwrap();
                 let convolution =
-                    QuantizedConvolution::new(filters, &input, [height, width], window, &epilogue);
+                    QuantizedConvolution::new(filters, &input, [height, width], window, Some(&epilogue));
                 let Some(convolution) = convolution else {
                     assert!(!QuantizedConvolution::is_fast());
                     continue;
@@ -242,6 +308,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Compares the values of a convolution of codes with a convolution of floats.
+    fn check_values(
+        filters: QuantizedFilters,
+        input: &Quantizer,
+        x: &Tensor,
+        window: &Window,
+        expected: &Tensor,
+    ) {
+        let (dims, codes) = (x.dims(), input.quantize(x).unwrap());
+        let Some(convolution) = QuantizedConvolution::new(filters, input, [dims[2], dims[3]], window, None)
+        else {
+            return assert!(!QuantizedConvolution::is_fast() || !filters.integers().unwrap().are_precise());
+        };
+        let found = convolution.run(&codes).unwrap();
+        assert_eq!(found.dims(), expected.dims());
+        let [values, floats] = [&found, expected].map(|values| values.as_slice::<f32>().unwrap());
+        let largest = floats.iter().fold(0f32, |largest, x| largest.max(x.abs()));
+        let error = values.iter().zip(floats).fold(0f32, |most, (a, b)| most.max((a - b).abs()));
+        assert!(error <= 1e-5 * largest, "{error} beside {largest}");
+        let halved = [Stage::Right(BinaryOp::Mul, &Tensor::scalar(0.5f32))];
+        let then = convolution.run_then(&codes, &halved).unwrap();
+        let is_large = expected.dims()[2] * expected.dims()[3] >= ConvAlgorithm::FUSED_MIN_WINDOWS;
+        assert_eq!(then, is_large.then(|| halved[0].apply(&found).unwrap()));
     }
 
     #[test]
@@ -295,7 +386,7 @@ mod tests {
         let input = Quantizer::new([low, high, low, high], 256, 4).unwrap();
         let epilogue = QuantizedEpilogue::new(Arc::new(input.clone()));
         let filters = QuantizedFilters { codes: &codes, unpacking };
-        QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), &epilogue).is_some()
+        QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), Some(&epilogue)).is_some()
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Convolution of quantised codes by implicit GEMM with int8 dot products (VNNI), as in oneDNN.
 //!
 //! **Loop nest**, outer to inner: image; the loops of [`gemm`](crate::kernels::gemm): panel of windows, tile
-//! of filters, term. Once the sums of four filters of a tile are complete, they are requantised and written
-//! as one row of codes.
+//! of filters, term. Once the sums of a tile are complete, they are requantised and written as one row of
+//! codes for four filters, or scaled and written as one row of values for each filter.
 //!
 //! **Layout.** Images are `[channel / 4, height, width]`; an element holds the codes of four channels. They
 //! are split into [`phase_planes`](super::phase_planes), padded with the code nearest to 0. Filters are
@@ -18,12 +18,12 @@ use super::float_fallback::FloatFallback;
 use super::image_view::ImageView;
 use super::padding_correction::PaddingCorrection;
 use super::phase_planes::{PhasePlanes, PlaneLayout};
-use super::quantized_epilogue::QuantizedEpilogue;
-use super::quantized_filters::{IntegerFilters, packed_by_tap};
+use super::quantized_epilogue::{ChannelEpilogue, QuantizedEpilogue};
+use super::quantized_filters::{IntegerFilters, by_tap, packed_by_tap};
 use super::requantization::{Requantizations, is_ambiguous};
 use crate::TensorError;
 use crate::kernels::gemm::{
-    MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, product, write_row,
+    Epilogue, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, product, write_row,
 };
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector};
@@ -32,7 +32,10 @@ use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector};
 pub(super) struct QuantizedDense {
     filters: PackedLhs<I8x4Dot>,
     requantizations: Requantizations,
-    fallback: FloatFallback,
+    /// Set if the padding code does not represent 0.
+    correction: Option<PaddingCorrection>,
+    /// Set if the results are codes.
+    fallback: Option<FloatFallback>,
     layout: PlaneLayout,
     /// The code nearest to 0, four times.
     padding: I8x4Dot,
@@ -41,13 +44,14 @@ pub(super) struct QuantizedDense {
 }
 
 impl QuantizedDense {
-    /// `None` if channels have different ranges, or if [`PaddingCorrection::new`], [`Requantizations::new`]
-    /// or [`QuantizedEpilogue::channels`] is `None`.
+    /// Without an epilogue, the results are values. `None` if channels have different ranges, if values would
+    /// not be [precise](IntegerFilters::are_precise), or if [`PaddingCorrection::new`],
+    /// [`Requantizations::new`] or [`QuantizedEpilogue::channels`] is `None`.
     pub fn new(
         shape: &ConvShape,
         integers: IntegerFilters,
         input: &Quantizer,
-        epilogue: &QuantizedEpilogue,
+        epilogue: Option<&QuantizedEpilogue>,
     ) -> Option<Self> {
         let (grid, taps) = (shape.grid, shape.grid.taps());
         let (rule, padding) = (input.uniform()?, *input.nearest_to_zero().first()?);
@@ -57,35 +61,71 @@ impl QuantizedDense {
             true => Some(PaddingCorrection::new(grid, value)?),
             false => None,
         };
-        let epilogues = epilogue.channels()?;
+        let by_tap = by_tap(&integers.codes, shape.filter_len(), taps);
+        let filters = packed_by_tap(&by_tap, shape.outputs, groups, taps);
+        let epilogues = match epilogue {
+            Some(epilogue) => epilogue.channels()?,
+            None if integers.are_precise() => vec![ChannelEpilogue::NONE; shape.outputs],
+            None => return None,
+        };
         let requantizations = Requantizations::new(&integers, |_| rule, correction.as_ref(), &epilogues)?;
-        let fallback = FloatFallback::new(integers, [shape.depth, taps], rule, epilogues, correction);
-        let filters = packed_by_tap(&fallback.by_tap, shape.outputs, groups, taps);
+        let fallback = epilogue.map(|_| FloatFallback {
+            filters: integers,
+            by_tap,
+            depth: shape.depth,
+            taps,
+            input: rule,
+            epilogues,
+        });
         let [_, height, width] = grid.axes.map(|axis| axis.size);
-        let layout = PlaneLayout::new(&grid);
-        Some(Self { filters, requantizations, fallback, layout, padding, input: [groups, height, width] })
+        let (layout, input) = (PlaneLayout::new(&grid), [groups, height, width]);
+        Some(Self { filters, requantizations, correction, fallback, layout, padding, input })
     }
 
-    /// Convolves one image.
-    pub fn run(&self, data: &[I8x4Dot], out: &mut [I8x4Dot]) -> Result<(), TensorError> {
+    /// Convolves one image to codes.
+    pub fn codes(&self, data: &[I8x4Dot], out: &mut [I8x4Dot]) -> Result<(), TensorError> {
+        self.with_windows(data, |right| {
+            let columns = right.columns();
+            let requantize = RequantizeTile { of: self, columns, ambiguous: Mutex::default() };
+            product(&self.filters, right, out, columns, &requantize);
+            let ambiguous = requantize.ambiguous.into_inner().unwrap_or_else(PoisonError::into_inner);
+            if let Some(fallback) = &self.fallback {
+                fallback.replace(&ambiguous, right, self.correction.as_ref(), out);
+            }
+        })
+    }
+
+    /// Convolves one image to values.
+    pub fn values(
+        &self,
+        data: &[I8x4Dot],
+        out: &mut [f32],
+        epilogue: Option<Epilogue<f32>>,
+    ) -> Result<(), TensorError> {
+        self.with_windows(data, |right| {
+            product(&self.filters, right, out, right.columns(), &ScaleTile { of: self, epilogue });
+        })
+    }
+
+    /// Calls `multiply` with the windows of an image, one per column.
+    fn with_windows(
+        &self,
+        data: &[I8x4Dot],
+        multiply: impl FnOnce(&PackedRhs<I8x4Dot>),
+    ) -> Result<(), TensorError> {
         let [channels, height, width] = self.input;
         let (channel_stride, strides) = ((height * width) as isize, [0, width as isize, 1]);
         let image = ImageView { data, start: 0, image_stride: 0, channels, channel_stride, strides };
         let planes = PhasePlanes::new(&self.layout, image, self.padding)?;
         let starts = planes.tap_starts(0..channels);
-        let right = &PackedRhs::of_lines(self.filters.isa(), planes.data(), starts, self.layout.windows());
-        let columns = right.columns();
-        let requantize = RequantizeTile { of: self, columns, ambiguous: Mutex::default() };
-        product(&self.filters, right, out, columns, &requantize);
-        let ambiguous = requantize.ambiguous.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.fallback.replace(&ambiguous, right, out, columns);
+        multiply(&PackedRhs::of_lines(self.filters.isa(), planes.data(), starts, self.layout.windows()));
         Ok(())
     }
 
     /// The windows of a panel that overlap the padding, and their classes.
     #[inline(always)]
     fn padded_windows(&self, first: usize) -> &[(usize, usize)] {
-        let padding = self.fallback.padding.as_ref();
+        let padding = self.correction.as_ref();
         padding.map(|padding| padding.among(first..first + MAX_PANEL_COLUMNS)).unwrap_or_default()
     }
 
@@ -93,7 +133,7 @@ impl QuantizedDense {
     #[inline(always)]
     fn offsets(&self, filter: usize, first: usize) -> Columns<f32> {
         let mut offsets = [self.requantizations.filters[filter].offset; MAX_PANEL_COLUMNS];
-        let count = self.fallback.padding.as_ref().map_or(0, PaddingCorrection::classes);
+        let count = self.correction.as_ref().map_or(0, PaddingCorrection::classes);
         // The last rows of a tile may have no filter.
         let of_filter = filter * count..(filter + 1) * count;
         let by_class = self.requantizations.padding_offsets.get(of_filter).unwrap_or_default();
@@ -101,6 +141,40 @@ impl QuantizedDense {
             offsets[window - first] = by_class.get(class).copied().unwrap_or_default();
         }
         offsets
+    }
+}
+
+/// Writes the sums of a filter as a row of values.
+struct ScaleTile<'a> {
+    of: &'a QuantizedDense,
+    epilogue: Option<Epilogue<'a, f32>>,
+}
+
+impl StoreTile<I8x4Dot> for ScaleTile<'_> {
+    type Out = f32;
+    const ROWS: usize = 1;
+
+    #[inline(always)]
+    fn store<I: Instructions>(&self, out: &mut [f32], at: TilePosition, rows: &[Columns<I8x4Dot>]) {
+        // See `QuantizedConvolution::is_fast`.
+        if I::I8x4Dots::LANES != LANES {
+            return;
+        }
+        let factor = I::F32::splat(self.of.requantizations.filters[at.row].factor);
+        let offsets = self.of.offsets(at.row, at.column);
+        let mut values = Aligned([0.0; MAX_PANEL_COLUMNS]);
+        for v in (0..VECTORS).map(|v| v * LANES) {
+            let sums = I::dots_to_f32(I::I8x4Dots::load(&rows[0][v..]));
+            sums.multiply_add(factor, I::F32::load(&offsets[v..])).store(&mut values[v..]);
+        }
+        write_row(out, at.column - at.first, &values[..at.width]);
+    }
+
+    #[inline(always)]
+    fn finish(&self, out: &mut [f32], row_len: usize, at: TilePosition) {
+        if let Some(epilogue) = self.epilogue {
+            epilogue.apply_to_columns(out, row_len, at);
+        }
     }
 }
 

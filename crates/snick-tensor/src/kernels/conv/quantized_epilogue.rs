@@ -65,6 +65,13 @@ pub(super) struct ChannelEpilogue {
 }
 
 impl ChannelEpilogue {
+    /// Leaves sums as they are.
+    pub const NONE: Self = {
+        let (low, high) = (f32::MIN, f32::MAX);
+        let rule = Rule { low, high, scale: 1.0, shift: 0.0, step: 1.0, output_low: 0.0 };
+        ChannelEpilogue { bias: 0.0, slope: 1.0, scale: 1.0, shift: 0.0, rule }
+    };
+
     /// The code of a sum, rounded as the float kernels round.
     #[inline(always)]
     pub fn code(&self, sum: f32) -> u32 {

@@ -10,8 +10,8 @@ use crate::{ElementType, Tensor};
 /// wrote it.
 const ZERO_POINT_TOLERANCE: f32 = 1.0 / 1024.0;
 
-/// Filters of 8-bit codes with a rule to unpack them: `[O, C, height, width]`, or `[C, 1, 1, height, width]`
-/// for depthwise filters.
+/// Filters of 8-bit codes with a rule to unpack them: `[O, C, height, width]`, `[C, 1, 1, height, width]` for
+/// depthwise filters, or `[O, C]` for a matrix product.
 #[derive(Copy, Clone, Debug)]
 pub struct QuantizedFilters<'a> {
     /// Integers of 8 bits.
@@ -43,7 +43,7 @@ pub enum Unpacking<'a> {
 impl QuantizedFilters<'_> {
     /// Subtracts the zero points. `None` if a difference does not fit in `i8`, a zero point is not an
     /// integer, or a rule is not supported.
-    pub(super) fn integers(&self) -> Option<IntegerFilters> {
+    pub(in crate::kernels) fn integers(&self) -> Option<IntegerFilters> {
         if !matches!(self.codes.element_type(), ElementType::I8 | ElementType::U8) {
             return None;
         }
@@ -91,14 +91,30 @@ impl QuantizedFilters<'_> {
     }
 }
 
+/// The largest [remainder](CodeRule::remainder) that changes values by no more than rounding does.
+const PRECISE: f32 = 1.0 / 65536.0;
+
 /// Integer filters: the codes minus their zero points.
-pub(super) struct IntegerFilters {
+pub(in crate::kernels) struct IntegerFilters {
     pub codes: Vec<i8>,
     /// One rule per filter.
     pub rules: Vec<CodeRule>,
 }
 
 impl IntegerFilters {
+    /// Whether the weights are so close to `code * scale` that sums of codes give the values of a product.
+    pub fn are_precise(&self) -> bool {
+        self.rules.iter().all(|rule| rule.remainder() <= PRECISE)
+    }
+
+    /// The factor and the offset that turn the sum of a filter over codes of `input` into a value.
+    pub fn scaling(&self, filter: usize, input: &Rule<f32>) -> [f64; 2] {
+        let length = self.codes.len() / self.rules.len();
+        let sum: i64 = self.codes[filter * length..][..length].iter().map(|&code| i64::from(code)).sum();
+        let scale = f64::from(self.rules[filter].scale);
+        [f64::from(input.step) * scale, f64::from(input.output_low) * scale * sum as f64]
+    }
+
     /// The weight that a code of a filter represents.
     #[inline(always)]
     pub fn weight(&self, filter: usize, code: i8) -> f32 {
@@ -110,7 +126,7 @@ impl IntegerFilters {
 /// `low` is 0, and `zero` is the rounding error of the zero point that was subtracted. With
 /// [`Unpacking::Quantize`], `zero` is the subtracted zero point itself.
 #[derive(Copy, Clone)]
-pub(super) struct CodeRule {
+pub(in crate::kernels) struct CodeRule {
     pub zero: f32,
     pub scale: f32,
     pub low: f32,

@@ -128,7 +128,9 @@ impl Requantizations {
         let mut padding_offsets = Vec::new();
         let codes = filters.codes.chunks_exact(length).enumerate();
         let filter = |(i, codes)| {
-            let filter = Filter { codes, rule: filters.rules[i], input: input(i), epilogue: epilogues[i] };
+            let input = input(i);
+            let (rule, scaling, epilogue) = (filters.rules[i], filters.scaling(i, &input), epilogues[i]);
+            let filter = Filter { codes, rule, scaling, input, epilogue };
             filter.requantization(is_linear, padding, &mut padding_offsets)
         };
         let mut filters: Vec<_> = codes.map(filter).collect::<Option<_>>()?;
@@ -147,6 +149,8 @@ fn has_all_codes(rule: &Rule<f32>) -> bool {
 struct Filter<'a> {
     codes: &'a [i8],
     rule: CodeRule,
+    /// See [`IntegerFilters::scaling`].
+    scaling: [f64; 2],
     /// The rule of the codes that it reads.
     input: Rule<f32>,
     epilogue: ChannelEpilogue,
@@ -161,14 +165,13 @@ impl Filter<'_> {
         padding: Option<&PaddingCorrection>,
         padding_offsets: &mut Vec<f32>,
     ) -> Option<Requantization<f32>> {
-        let Self { codes, rule: CodeRule { scale, .. }, input, epilogue } = self;
+        let Self { codes, rule: CodeRule { scale, .. }, scaling: [factor, offset], input, epilogue } = self;
         let ChannelEpilogue { bias, slope, scale: after_scale, shift: after_shift, rule } = epilogue;
-        let sum: i64 = codes.iter().map(|&code| i64::from(code)).sum();
         let squares: i64 = codes.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
         let code = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
         let to_code = f64::from(*after_scale) * f64::from(rule.scale);
-        let result = f64::from(input.output_low) * f64::from(*scale) * sum as f64 + f64::from(*bias);
-        let factor = (f64::from(input.step) * f64::from(*scale) * to_code) as f32;
+        let result = offset + f64::from(*bias);
+        let factor = (factor * to_code) as f32;
         let offset_of = |result: f64| if is_linear { code(result) } else { result * to_code } as f32;
         let offset = offset_of(result);
         let shift = if is_linear { 0.0 } else { code((*after_shift).into()) as f32 };

@@ -12,7 +12,8 @@ use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::{Fact, Graph, NodeId, Op, Value};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{
-    BinaryOp, ElementFunction, QuantizedConvolution, QuantizedEpilogue, QuantizedMaxPool, Quantizer, UnaryOp,
+    BinaryOp, ElementFunction, QuantizedConvolution, QuantizedEpilogue, QuantizedMatMul, QuantizedMaxPool,
+    Quantizer, UnaryOp,
 };
 
 use super::constant_values::ConstantValues;
@@ -25,7 +26,7 @@ use crate::quantized_step::QuantizedStep;
 const FEW_PRODUCTS: usize = 1 << 16;
 
 /// Replaces the convolutions that can be computed on codes, and the FakeQuantizes before and after them.
-pub(super) fn fuse_int8_conv(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
+pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let has_any = plan.steps.iter().any(|step| matches!(graph.node(step.node).op(), Op::FakeQuantize(_)));
     if !has_any || !QuantizedConvolution::is_fast() {
         return;
@@ -48,6 +49,10 @@ pub(super) fn fuse_int8_conv(plan: &mut Plan, graph: &Graph, half_precision: &Ha
             let kind = StepKind::Quantized(kind);
             Step { node, kind, operands, first, outs: 1, is_checked: false }
         };
+        if let Some(Computed { kind, inputs, .. }) = found.values.remove(&node) {
+            steps.push(new(kind, read_all(&inputs), step.first));
+            continue;
+        }
         let Some(quantizer) = found.quantizers.get(&node) else {
             steps.push(step);
             continue;
@@ -79,13 +84,15 @@ struct Found {
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
     /// How the codes are computed. Codes without an entry are computed by quantizing the input.
     computed: HashMap<NodeId, Computed>,
+    /// The layers whose outputs are values computed from codes.
+    values: HashMap<NodeId, Computed>,
     /// Layers that quantized steps replace. They are still computed if they have other readers.
     replaced: HashSet<NodeId>,
 }
 
 impl Found {
     fn is_empty(&self) -> bool {
-        self.computed.is_empty()
+        self.computed.is_empty() && self.values.is_empty()
     }
 }
 
@@ -132,10 +139,17 @@ impl<'a> Search<'a> {
                 reader[slot] = Some(at).filter(|_| counts[slot] == 1);
             }
         }
+        let factor = |step: &Step| match graph.node(step.node).op() {
+            Op::MatMul(_) => Some(graph.node(step.node).input(0)?.node),
+            _ => None,
+        };
+        let multiplied: HashSet<NodeId> = plan.steps.iter().filter_map(factor).collect();
         let quantizers = HashMap::new();
         let mut search = Self { plan, graph, half_precision, constants, reader, quantizers, counts };
         for step in &plan.steps {
-            if let Some(quantizer) = search.quantizer(step).or_else(|| search.quantizer_of_pool(step)) {
+            let is_multiplied = multiplied.contains(&step.node);
+            let quantizer = search.quantizer(step, is_multiplied).or_else(|| search.quantizer_of_pool(step));
+            if let Some(quantizer) = quantizer {
                 search.quantizers.insert(step.node, quantizer);
             }
         }
@@ -156,18 +170,27 @@ impl<'a> Search<'a> {
         <[usize; 4]>::try_from(dims.as_slice()).ok()
     }
 
-    /// The quantizer of a FakeQuantize that is applied to images.
-    fn quantizer(&self, step: &Step) -> Option<Arc<Quantizer>> {
+    /// The quantizer of a FakeQuantize that is applied to matrices, if `is_multiplied` says that a MatMul reads
+    /// its output, or otherwise to images.
+    fn quantizer(&self, step: &Step, is_multiplied: bool) -> Option<Arc<Quantizer>> {
         let (Op::FakeQuantize(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
         let node = self.graph.node(step.node);
-        let [_, channels, ..] = self.image(node.input(0)?)?;
         if op.broadcast != AutoBroadcast::Numpy
             || self.constants.value(node.input(0)?, &mut Vec::new()).is_some()
         {
             return None;
         }
         let ranges = self.constants.ranges(step.node, &mut Vec::new())?;
-        let quantizer = Quantizer::new(ranges.each_ref(), usize::try_from(op.levels).ok()?, channels)?;
+        let (ranges, levels) = (ranges.each_ref(), usize::try_from(op.levels).ok()?);
+        let quantizer = if is_multiplied {
+            let fact = self.graph.fact(node.input(0)?)?;
+            let keeps_rank = self.graph.fact(node.output(0)?)?.shape.rank() == Some(fact.shape.rank()?);
+            let is_float = self.half_precision.computes_in_f32(fact.element_type);
+            (is_float && keeps_rank).then(|| Quantizer::of_elements(ranges, levels))??
+        } else {
+            let [_, channels, ..] = self.image(node.input(0)?)?;
+            Quantizer::new(ranges, levels, channels)?
+        };
         Some(Arc::new(quantizer))
     }
 
@@ -203,6 +226,7 @@ impl<'a> Search<'a> {
         let mut found = Found::default();
         for step in &self.plan.steps {
             self.convolution(step, &mut found);
+            self.product(step, &mut found);
         }
         for step in &self.plan.steps {
             self.sum(step, &mut found);
@@ -242,14 +266,50 @@ impl<'a> Search<'a> {
         }
         let (spatial, kernel) = ([height, width], [kernel_height, kernel_width]);
         let (window, _) = sliding.windows().concrete(&spatial, &kernel).ok()?;
-        let Following { after, pool, layers, last } = self.following(step, outputs)?;
-        let convolution =
-            Box::new(QuantizedConvolution::new(weights.filters(), quantizer, spatial, &window, &after)?);
-        let kind = QuantizedStep::Convolve(convolution);
+        let convolution = |after: Option<&QuantizedEpilogue>| {
+            let of = QuantizedConvolution::new(weights.filters(), quantizer, spatial, &window, after);
+            of.map(Box::new)
+        };
+        let to_codes = self.following(step, outputs).and_then(|following| {
+            let convolution = convolution(Some(&following.after))?;
+            Some((QuantizedStep::Convolve(convolution), following))
+        });
+        let inputs = vec![input];
+        match to_codes {
+            Some((kind, Following { after, pool, layers, last })) => {
+                found.quantizers.insert(last, after.quantizer);
+                found.computed.insert(last, Computed { kind, pool, inputs });
+                found.replaced.extend(layers);
+            }
+            None => {
+                let kind = QuantizedStep::ConvolveToValues(convolution(None)?);
+                found.values.insert(step.node, Computed { kind, pool: None, inputs });
+            }
+        }
         found.quantizers.insert(input, quantizer.clone());
-        found.quantizers.insert(last, after.quantizer);
-        found.computed.insert(last, Computed { kind, pool, inputs: vec![input] });
-        found.replaced.extend(layers);
+        found.replaced.extend(weights.layers);
+        Some(())
+    }
+
+    /// Adds a product of codes and constant weights to `found`.
+    fn product(&self, step: &Step, found: &mut Found) -> Option<()> {
+        let (Op::MatMul(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
+        let node = self.graph.node(step.node);
+        let (input, quantizer) = self.quantized(step.node, 0).filter(|_| !op.transpose_a)?;
+        let weights = QuantizedWeights::of(node.input(1)?, self.graph, &self.constants, self.half_precision)?;
+        let &[outputs, depth] = weights.codes.dims() else { return None };
+        let depth = if op.transpose_b { depth } else { outputs };
+        // An unknown number of rows counts as one.
+        let results = self.graph.fact(node.output(0)?)?.shape.as_static();
+        let results = results.map_or(weights.codes.len() / depth.max(1), |dims| dims.iter().product());
+        if results.saturating_mul(depth) < FEW_PRODUCTS {
+            return None;
+        }
+        let weights = if op.transpose_b { weights } else { weights.transposed()? };
+        let product = Box::new(QuantizedMatMul::new(weights.filters(), quantizer)?);
+        let kind = QuantizedStep::Multiply(product);
+        found.values.insert(step.node, Computed { kind, pool: None, inputs: vec![input] });
+        found.quantizers.insert(input, quantizer.clone());
         found.replaced.extend(weights.layers);
         Some(())
     }
@@ -376,8 +436,10 @@ fn minimum_where_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: us
 #[cfg(test)]
 mod tests {
     use snick_ir::{infer, text};
+    use snick_tensor::ElementType;
 
     use super::*;
+    use crate::fused_elementwise::FusedLayers;
     use crate::{Options, Session};
 
     /// Pseudo-random numbers that are the same whenever the test runs.
@@ -436,11 +498,25 @@ mod tests {
         let session = Session::new(graph).unwrap();
         let plain =
             Session::without_folding(graph).unwrap().run(std::slice::from_ref(&x), Options::default());
+        // Values are rounded after an exact sum; the plan without codes rounds each step of the sum.
+        let sums_are_values = session.plan.steps.iter().any(|step| match &step.kind {
+            StepKind::Quantized(step) => step.is_contraction(),
+            StepKind::Fused(FusedLayers { product: Some(product), .. }) => {
+                matches!(&*product.kind, StepKind::Quantized(_))
+            }
+            _ => false,
+        });
         for check_facts in [false, true] {
             for threads in [1, 2] {
                 let options = Options { check_facts, threads, ..Options::default() };
                 let found = session.run(std::slice::from_ref(&x), options);
-                assert_eq!(found.values, plain.values);
+                for (found, plain) in found.values.iter().zip(&plain.values) {
+                    let [found, plain] =
+                        [found, plain].map(|value| value.as_ref().unwrap().cast(ElementType::F32).unwrap());
+                    let difference = BinaryOp::Sub.apply(&found, &plain).unwrap().to_f32_vec().unwrap();
+                    let largest = difference.iter().fold(0f32, |most, difference| most.max(difference.abs()));
+                    assert!(largest <= if sums_are_values { 1e-4 } else { 0.0 }, "{largest}");
+                }
                 assert_eq!(found.errors.len(), 0);
             }
         }
@@ -505,14 +581,16 @@ mod tests {
         // The slope may be a single number or one number per channel. The last slope, with one number per
         // column, is not supported.
         let slopes: [(&[usize], _); 4] =
-            [(&[], [2, 1]), (&[24], [2, 1]), (&[24, 1, 1], [2, 1]), (&[1, 24], [0, 0])];
+            [(&[], [2, 1]), (&[24], [2, 1]), (&[24, 1, 1], [2, 1]), (&[1, 24], [1, 0])];
         for (slope, steps) in slopes {
             let expected = if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
             assert_eq!(on_codes(&graph(&layers(slope, ""))), expected, "{slope:?}");
         }
         // An inner value has a second reader.
         let read_twice = "  %o = Tanh-1(%f)\n  %z = Result-1(%o)\n";
-        assert_eq!(on_codes(&graph(&layers(&[24], read_twice))), [0, 0]);
+        // The sums are values.
+        let expected = if QuantizedConvolution::is_fast() { [1, 0] } else { [0, 0] };
+        assert_eq!(on_codes(&graph(&layers(&[24], read_twice))), expected);
     }
 
     /// A MaxPool with a stride of 2.
@@ -580,6 +658,33 @@ mod tests {
         let expected = if QuantizedConvolution::is_fast() { [2, 1] } else { [0, 0] };
         assert_eq!(on_codes(&graph(&layers)), expected);
         assert_eq!(on_codes(&graph(&layers.replace("f32", "f16"))), expected);
+    }
+
+    /// A MatMul of codes, and the layers after it. The second MatMul has weights that are not transposed, and
+    /// reads the same codes.
+    #[test]
+    fn products_of_quantized_matrices_are_computed_on_codes() {
+        let constant = |name: &str, values: &str| format!("  %{name} = Const-1 i64[2] <{values}>\n");
+        let product = |name: &str, of: &str, by: &str, transpose: bool| {
+            format!("  %{name} = MatMul-1(%{of}, %{by}) {{transpose_a: false, transpose_b: {transpose}}}\n")
+        };
+        let by_column = weights("v", &[48, 96]).replace("f32[48, 1]", "f32[1, 96]");
+        let scales =
+            |count: usize| (0..count).map(|i| ["0.00317", "0.0209"][i % 2]).collect::<Vec<_>>().join(", ");
+        let layers = [
+            constant("dims", "96, 48"),
+            "  %rows = Reshape-1(%x, %dims) {special_zero: false}\n".into(),
+            quantize("a", "rows", [-2.0, 127.0 / 64.0]),
+            weights("w", &[96, 48]),
+            product("c", "a", "w", true),
+            "  %bias = Const-1 f32[1] <0.5>\n  %d = Add-1(%c, %bias) {auto_broadcast: numpy}\n".into(),
+            by_column.replace(&scales(48), &scales(96)),
+            product("e", "a", "v", false),
+            "  %f = Sigmoid-1(%e)\n  %g = Multiply-1(%d, %f) {auto_broadcast: numpy}\n".into(),
+            "  %y = Result-1(%g)\n".into(),
+        ];
+        let expected = if QuantizedConvolution::is_fast() { [1, 0] } else { [0, 0] };
+        assert_eq!(on_codes(&graph(&layers.concat())), expected);
     }
 
     #[test]
