@@ -91,8 +91,8 @@ pub(crate) struct Plan {
     pub(crate) constants: Vec<Tensor>,
     /// For each constant: the slot whose value it replaces.
     pub(crate) folded: Vec<usize>,
-    /// For each slot that contains codes: the layer whose output they encode, and its quantizer.
-    pub(crate) codes: HashMap<usize, (NodeId, Arc<Quantizer>)>,
+    /// For each slot that contains codes: the value that they encode, and its quantizer.
+    pub(crate) codes: HashMap<usize, (Value, Arc<Quantizer>)>,
 }
 
 impl Plan {

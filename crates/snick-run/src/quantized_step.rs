@@ -1,11 +1,24 @@
 //! Steps between FakeQuantizes that compute on codes. A code is the index of a quantization level, stored in
 //! one byte.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use snick_ir::OpError;
+use snick_ir::{Op, OpError, OpTraits};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{QuantizedConvolution, QuantizedMatMul, QuantizedMaxPool, Quantizer, Stage};
+
+/// The ports of the inputs whose elements an op with `count` inputs moves to its output. If they are quantized
+/// alike, so is the output.
+pub(crate) fn moved_inputs(op: &Op, count: usize) -> Range<usize> {
+    match op {
+        Op::Concat(_) => 0..count,
+        Op::MaxPool(_) => 0..1,
+        // A Gather writes zeros for indices out of range.
+        op if op.has(OpTraits::MOVES_ELEMENTS) && !op.has(OpTraits::MAYBE_SLICE) => 0..1,
+        _ => 0..0,
+    }
+}
 
 /// The computation of a step.
 pub(crate) enum QuantizedStep {

@@ -21,6 +21,7 @@ use snick_tensor::Tensor;
 use snick_tensor::kernels::Quantizer;
 
 use crate::plan::{Operand, Step, StepKind, slots};
+use crate::quantized_step::moved_inputs;
 use crate::session::Session;
 
 /// The graph of a session, extended by the layers that replace some of its layers in a run.
@@ -179,14 +180,13 @@ impl<'s> Builder<'s> {
             }
             return Some(());
         }
-        let Some((node, quantizer)) = self.session.plan.codes.get(&step.first) else {
+        let Some((old, quantizer)) = self.session.plan.codes.get(&step.first) else {
             // These codes are only read by the next step, so there is nothing to compare them with.
             self.made.insert(step.first, (new, reads));
             return Some(());
         };
-        let old = Value { node: *node, port: 0 };
         let new = self.add(Substitute::Dequantize(quantizer.clone()), &[new])?;
-        self.claim(by, rounds, old, new, reads);
+        self.claim(by, rounds, *old, new, reads);
         Some(())
     }
 
@@ -198,16 +198,27 @@ impl<'s> Builder<'s> {
         if let Some(made) = self.made.get(&slot) {
             return Some(made.clone());
         }
-        let (node, quantizer) = self.session.plan.codes.get(&slot)?;
-        let value = self.add(Substitute::Quantize(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
-        // The codes come from a FakeQuantize, possibly through MaxPools.
-        let mut at = *node;
-        while !matches!(self.graph.node(at).op(), Op::FakeQuantize(_)) {
-            at = self.graph.node(at).input(0)?.node;
-        }
-        let made = (value, vec![self.graph.node(at).input(0)?]);
+        let (encoded, quantizer) = self.session.plan.codes.get(&slot)?;
+        let value = self.add(Substitute::Quantize(quantizer.clone()), &[*encoded])?;
+        let made = (value, self.before_quantization(*encoded));
         self.made.insert(slot, made.clone());
         Some(made)
+    }
+
+    /// The values that FakeQuantizes round before layers move them to `encoded`.
+    fn before_quantization(&self, encoded: Value) -> Vec<Value> {
+        let (mut found, mut pending) = (Vec::new(), vec![encoded.node]);
+        while let Some(at) = pending.pop() {
+            let node = self.graph.node(at);
+            match node.op() {
+                Op::FakeQuantize(_) => found.extend(node.input(0)),
+                op => {
+                    let moved = moved_inputs(op, self.graph.inputs(at).len());
+                    pending.extend(moved.filter_map(|port| Some(node.input(port)?.node)));
+                }
+            }
+        }
+        found
     }
 
     /// Adds the claim for a folded constant.

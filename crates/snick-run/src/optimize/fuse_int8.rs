@@ -1,9 +1,11 @@
-//! Computes convolutions of quantized values and quantized weights in integer arithmetic.
+//! Computes convolutions and matrix multiplications of quantized values and quantized weights in integer
+//! arithmetic.
 //!
-//! A quantized model has a FakeQuantize before every convolution, and integer weights that subsequent layers
-//! scale. The index of a FakeQuantize level, called its code, fits in a byte. Products of codes and integer
-//! weights are summed exactly. The layers after the convolution, up to the next FakeQuantize, are applied to
-//! the sums before the result is stored.
+//! A quantized model has a FakeQuantize before every convolution and matrix multiplication, and integer
+//! weights that subsequent layers scale. The index of a FakeQuantize level, called its code, fits in a byte.
+//! Products of codes and integer weights are summed exactly. If the layers after a convolution, up to the
+//! next FakeQuantize, have a supported form, they are applied to the sums before the result is stored as
+//! codes. Otherwise, sums are stored as values.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use super::constant_values::ConstantValues;
 use super::quantized_weights::QuantizedWeights;
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
-use crate::quantized_step::QuantizedStep;
+use crate::quantized_step::{QuantizedStep, moved_inputs};
 
 /// Minimum number of multiplications for which computing on codes is worthwhile.
 const FEW_PRODUCTS: usize = 1 << 16;
@@ -35,13 +37,14 @@ pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPre
     if found.is_empty() {
         return;
     }
-    // For each layer whose output is computed as codes, the slot of these codes.
-    let slots: HashMap<NodeId, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
+    // For each value that is computed as codes, the slot of these codes.
+    let slots: HashMap<Value, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
     plan.slots += slots.len();
-    let numbered = |(node, quantizer): (&NodeId, &Arc<Quantizer>)| (slots[node], (*node, quantizer.clone()));
+    let numbered =
+        |(value, quantizer): (&Value, &Arc<Quantizer>)| (slots[value], (*value, quantizer.clone()));
     plan.codes = found.quantizers.iter().map(numbered).collect();
     let read = |slot| Operand::Slot { slot, last: false };
-    let read_all = |inputs: &[NodeId]| inputs.iter().map(|input| read(slots[input])).collect();
+    let read_all = |inputs: &[Value]| inputs.iter().map(|input| read(slots[input])).collect();
     let mut steps = Vec::with_capacity(plan.steps.len() + slots.len());
     for step in std::mem::take(&mut plan.steps) {
         let node = step.node;
@@ -53,12 +56,26 @@ pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPre
             steps.push(new(kind, read_all(&inputs), step.first));
             continue;
         }
-        let Some(quantizer) = found.quantizers.get(&node) else {
+        let computed = found.computed.remove(&node);
+        if computed.is_none() && !matches!(graph.node(node).op(), Op::FakeQuantize(_)) {
+            let outputs = (step.first..).zip(0..).take(step.outs);
+            let moved = outputs.filter_map(|(slot, port)| {
+                let value = Value { node, port };
+                let kind = QuantizedStep::Quantize(found.quantizers.get(&value)?.clone());
+                Some(new(kind, Box::new([read(slot)]), slots[&value]))
+            });
+            let moved: Vec<Step> = moved.collect();
+            steps.push(step);
+            steps.extend(moved);
+            continue;
+        }
+        let value = Value { node, port: 0 };
+        let Some(quantizer) = found.quantizers.get(&value) else {
             steps.push(step);
             continue;
         };
-        let codes = slots[&node];
-        let step_of_codes = match found.computed.remove(&node) {
+        let codes = slots[&value];
+        let step_of_codes = match computed {
             Some(Computed { kind, pool: None, inputs }) => new(kind, read_all(&inputs), codes),
             Some(Computed { kind, pool: Some(pool), inputs }) => {
                 let convolved = plan.slots;
@@ -73,16 +90,17 @@ pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPre
         steps.push(new(values, Box::new([read(codes)]), step.first));
     }
     plan.steps = steps;
-    found.replaced.extend(found.quantizers.keys());
+    found.replaced.extend(found.quantizers.keys().map(|value| value.node));
     plan.remove_unread(&found.replaced);
 }
 
 /// The layers that can be computed on codes.
 #[derive(Default)]
 struct Found {
-    /// The layers whose outputs are computed as codes: FakeQuantizes, and MaxPools of their outputs.
-    quantizers: HashMap<NodeId, Arc<Quantizer>>,
-    /// How the codes are computed. Codes without an entry are computed by quantizing the input.
+    /// The values that are computed as codes: outputs of FakeQuantizes, and of layers that move such outputs.
+    quantizers: HashMap<Value, Arc<Quantizer>>,
+    /// How the codes of the output of a layer are computed. For a FakeQuantize without an entry, they are
+    /// computed by quantizing its input; for another layer, by quantizing its output.
     computed: HashMap<NodeId, Computed>,
     /// The layers whose outputs are values computed from codes.
     values: HashMap<NodeId, Computed>,
@@ -100,8 +118,8 @@ struct Computed {
     kind: QuantizedStep,
     /// The MaxPool fused with the step, if any.
     pool: Option<QuantizedMaxPool>,
-    /// The layers whose codes the step reads.
-    inputs: Vec<NodeId>,
+    /// The values whose codes the step reads.
+    inputs: Vec<Value>,
 }
 
 /// A convolution and the layers after it, up to and including a FakeQuantize.
@@ -122,9 +140,11 @@ struct Search<'a> {
     constants: ConstantValues<'a>,
     /// For each slot: the step that reads it, if there is exactly one.
     reader: Vec<Option<usize>>,
-    /// The quantizer of each FakeQuantize that a [`Quantizer`] can represent, and of each MaxPool that reads
-    /// the output of such a FakeQuantize.
-    quantizers: HashMap<NodeId, Arc<Quantizer>>,
+    /// The quantizers of the outputs of FakeQuantizes that a [`Quantizer`] can represent, and of layers that
+    /// move such outputs.
+    quantizers: HashMap<Value, Arc<Quantizer>>,
+    /// The values that MatMuls multiply with others, and that are therefore quantized as matrices.
+    multiplied: HashSet<Value>,
     /// The number of readers of each slot.
     counts: Vec<usize>,
 }
@@ -140,17 +160,24 @@ impl<'a> Search<'a> {
             }
         }
         let factor = |step: &Step| match graph.node(step.node).op() {
-            Op::MatMul(_) => Some(graph.node(step.node).input(0)?.node),
+            Op::MatMul(_) => graph.node(step.node).input(0),
             _ => None,
         };
-        let multiplied: HashSet<NodeId> = plan.steps.iter().filter_map(factor).collect();
+        let multiplied = plan.steps.iter().filter_map(factor).collect();
         let quantizers = HashMap::new();
-        let mut search = Self { plan, graph, half_precision, constants, reader, quantizers, counts };
+        let mut search =
+            Self { plan, graph, half_precision, constants, reader, quantizers, multiplied, counts };
         for step in &plan.steps {
-            let is_multiplied = multiplied.contains(&step.node);
-            let quantizer = search.quantizer(step, is_multiplied).or_else(|| search.quantizer_of_pool(step));
-            if let Some(quantizer) = quantizer {
-                search.quantizers.insert(step.node, quantizer);
+            let value = Value { node: step.node, port: 0 };
+            if let Some(quantizer) = search.quantizer(step).or_else(|| search.quantizer_of_pool(step)) {
+                search.quantizers.insert(value, quantizer);
+            } else if !matches!(search.op(step.node), Op::MaxPool(_)) {
+                for port in 0..step.outs as u32 {
+                    let value = Value { port, ..value };
+                    if let Some(quantizer) = search.quantizer_of_moved(value) {
+                        search.quantizers.insert(value, Arc::new(quantizer));
+                    }
+                }
             }
         }
         search
@@ -170,28 +197,41 @@ impl<'a> Search<'a> {
         <[usize; 4]>::try_from(dims.as_slice()).ok()
     }
 
-    /// The quantizer of a FakeQuantize that is applied to matrices, if `is_multiplied` says that a MatMul reads
-    /// its output, or otherwise to images.
-    fn quantizer(&self, step: &Step, is_multiplied: bool) -> Option<Arc<Quantizer>> {
+    /// The number of channels of a value that is quantized as images, or 0 if it is quantized as a matrix.
+    /// `None` if it is not computed in `f32`.
+    fn channels(&self, value: Value) -> Option<usize> {
+        let is_float = self.half_precision.computes_in_f32(self.graph.fact(value)?.element_type);
+        let image = self.image(value).filter(|_| !self.multiplied.contains(&value));
+        is_float.then_some(image.map_or(0, |[_, channels, ..]| channels))
+    }
+
+    /// The quantizer of a FakeQuantize.
+    fn quantizer(&self, step: &Step) -> Option<Arc<Quantizer>> {
         let (Op::FakeQuantize(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
         let node = self.graph.node(step.node);
-        if op.broadcast != AutoBroadcast::Numpy
-            || self.constants.value(node.input(0)?, &mut Vec::new()).is_some()
-        {
+        let (input, output) = (node.input(0)?, node.output(0)?);
+        let [before, after] = [input, output].map(|value| self.graph.fact(value)?.shape.rank());
+        let is_constant = self.constants.value(input, &mut Vec::new()).is_some();
+        if op.broadcast != AutoBroadcast::Numpy || before.is_none() || before != after || is_constant {
             return None;
         }
         let ranges = self.constants.ranges(step.node, &mut Vec::new())?;
         let (ranges, levels) = (ranges.each_ref(), usize::try_from(op.levels).ok()?);
-        let quantizer = if is_multiplied {
-            let fact = self.graph.fact(node.input(0)?)?;
-            let keeps_rank = self.graph.fact(node.output(0)?)?.shape.rank() == Some(fact.shape.rank()?);
-            let is_float = self.half_precision.computes_in_f32(fact.element_type);
-            (is_float && keeps_rank).then(|| Quantizer::of_elements(ranges, levels))??
-        } else {
-            let [_, channels, ..] = self.image(node.input(0)?)?;
-            Quantizer::new(ranges, levels, channels)?
+        let quantizer = match self.channels(output)? {
+            0 => Quantizer::of_elements(ranges, levels)?,
+            channels => Quantizer::new(ranges, levels, channels)?,
         };
         Some(Arc::new(quantizer))
+    }
+
+    /// The quantizer of a value that consists of elements of quantized values.
+    fn quantizer_of_moved(&self, value: Value) -> Option<Quantizer> {
+        let node = self.graph.node(value.node);
+        let mut moved = moved_inputs(node.op(), node.inputs().len()).map(|port| node.input(port));
+        let first = self.quantizers.get(&moved.next()??)?;
+        let is_alike = |input: Option<Value>| self.quantizers.get(&input?).map(|of| of.has_values_of(first));
+        let are_alike = moved.all(|input| is_alike(input) == Some(true)) && first.has_values_of(first);
+        are_alike.then(|| first.of_rounded(self.channels(value)?))?
     }
 
     /// The pool of a MaxPool whose indices are not used.
@@ -215,10 +255,9 @@ impl<'a> Search<'a> {
         quantizer.is_increasing().then(|| quantizer.clone())
     }
 
-    /// The layer that computes an input, with the quantizer of its output; `None` if the output is not
-    /// quantized.
-    fn quantized(&self, node: NodeId, port: usize) -> Option<(NodeId, &Arc<Quantizer>)> {
-        let input = self.graph.node(node).input(port)?.node;
+    /// An input and its quantizer; `None` if it is not quantized.
+    fn quantized(&self, node: NodeId, port: usize) -> Option<(Value, &Arc<Quantizer>)> {
+        let input = self.graph.node(node).input(port)?;
         Some((input, self.quantizers.get(&input)?))
     }
 
@@ -234,13 +273,13 @@ impl<'a> Search<'a> {
         // Visits MaxPools from last to first: if a step reads the codes of a MaxPool, the codes of its input
         // are needed as well. Any other MaxPool of quantized values is also faster on codes.
         for step in self.plan.steps.iter().rev() {
-            if found.quantizers.contains_key(&step.node) {
+            if found.quantizers.contains_key(&Value { node: step.node, port: 0 }) {
                 self.pooled(step, &mut found);
             }
         }
         for step in &self.plan.steps {
             let input = self.graph.node(step.node).input(0);
-            if input.is_some_and(|input| found.quantizers.contains_key(&input.node)) {
+            if input.is_some_and(|input| found.quantizers.contains_key(&input)) {
                 self.pooled(step, &mut found);
             }
         }
@@ -277,7 +316,7 @@ impl<'a> Search<'a> {
         let inputs = vec![input];
         match to_codes {
             Some((kind, Following { after, pool, layers, last })) => {
-                found.quantizers.insert(last, after.quantizer);
+                found.quantizers.insert(Value { node: last, port: 0 }, after.quantizer);
                 found.computed.insert(last, Computed { kind, pool, inputs });
                 found.replaced.extend(layers);
             }
@@ -318,9 +357,10 @@ impl<'a> Search<'a> {
     fn pooled(&self, step: &Step, found: &mut Found) -> Option<()> {
         let pool = self.pool(step)?;
         let (input, quantizer) = self.quantized(step.node, 0)?;
-        let own = self.quantizers.get(&step.node)?;
+        let value = Value { node: step.node, port: 0 };
+        let own = self.quantizers.get(&value)?;
         found.quantizers.insert(input, quantizer.clone());
-        found.quantizers.insert(step.node, own.clone());
+        found.quantizers.insert(value, own.clone());
         let kind = QuantizedStep::MaxPool(Box::new(pool));
         found.computed.insert(step.node, Computed { kind, pool: None, inputs: vec![input] });
         Some(())
@@ -342,7 +382,7 @@ impl<'a> Search<'a> {
             let is_data = step.operands.first()?.slot() == Some(slot);
             match self.op(step.node) {
                 Op::FakeQuantize(_) => {
-                    let quantizer = self.quantizers.get(&step.node)?.clone();
+                    let quantizer = self.quantizers.get(&Value { node: step.node, port: 0 })?.clone();
                     let after = QuantizedEpilogue { bias, slope, scale, shift, clamp, quantizer };
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
@@ -407,17 +447,18 @@ impl<'a> Search<'a> {
         let (StepKind::Op, BinaryOp::Add) = (&step.kind, op.function) else { return None };
         let [(a, left), (b, right)] = [self.quantized(step.node, 0)?, self.quantized(step.node, 1)?];
         let last = self.plan.steps.get(self.reader[step.first]?)?.node;
-        let sum = self.quantizers.get(&last)?;
+        let quantized = Value { node: last, port: 0 };
+        let sum = self.quantizers.get(&quantized)?;
         let node = self.graph.node(step.node);
         let is_same_size = self.image(node.input(0)?)? == self.image(node.input(1)?)?;
         let is_data = self.graph.node(last).input(0)?.node == step.node;
-        let is_near = [a, b, last].iter().any(|node| found.quantizers.contains_key(node));
+        let is_near = [a, b, quantized].iter().any(|value| found.quantizers.contains_key(value));
         if !(is_same_size && is_data && is_near && Quantizer::is_addable([left, right], sum)) {
             return None;
         }
         let kind = QuantizedStep::Add { parts: [left.clone(), right.clone()], sum: sum.clone() };
-        for (node, quantizer) in [(a, left), (b, right), (last, sum)] {
-            found.quantizers.insert(node, quantizer.clone());
+        for (value, quantizer) in [(a, left), (b, right), (quantized, sum)] {
+            found.quantizers.insert(value, quantizer.clone());
         }
         found.computed.insert(last, Computed { kind, pool: None, inputs: vec![a, b] });
         found.replaced.insert(step.node);

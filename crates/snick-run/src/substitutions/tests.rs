@@ -37,7 +37,7 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let own_of: HashMap<NodeId, NodeId> = ids.into_iter().zip(own).collect();
     planted.plan = other.plan;
     planted.plan.steps.iter_mut().for_each(|step| step.node = own_of[&step.node]);
-    planted.plan.codes.values_mut().for_each(|(node, _)| *node = own_of[node]);
+    planted.plan.codes.values_mut().for_each(|(value, _)| value.node = own_of[&value.node]);
     assert!(claims(planted).1 > 0, "{by}");
 }
 

@@ -64,6 +64,24 @@ impl Quantizer {
         Some(Self { rules: vec![*one.rules.first()?], channels: 0 })
     }
 
+    /// The quantizer of values that this quantizer has rounded: in images with this many channels, or in
+    /// matrices if it is 0. `None` if channels have different ranges.
+    pub fn of_rounded(&self, channels: usize) -> Option<Self> {
+        let Rule { low, high, scale, step, output_low, .. } =
+            self.uniform().filter(|rule| rule.step > 0.0)?;
+        let output_high = ((high - low) * scale).round().mul_add(step, output_low);
+        let [low, high] = [output_low, output_high].map(Tensor::scalar);
+        let levels = ((output_high - output_low) / step).round() as usize + 1;
+        let ranges = [&low, &high, &low, &high];
+        if channels == 0 { Self::of_elements(ranges, levels) } else { Self::new(ranges, levels, channels) }
+    }
+
+    /// Whether each code represents the same value in both quantizers, in all channels.
+    pub fn has_values_of(&self, other: &Self) -> bool {
+        let values = |quantizer: &Self| quantizer.uniform().map(|rule| [rule.output_low, rule.step]);
+        values(self).is_some_and(|own| values(other) == Some(own))
+    }
+
     /// The number of channels of the images; 0 if the quantizer is for matrices.
     pub fn channels(&self) -> usize {
         self.channels
@@ -158,7 +176,8 @@ impl Quantizer {
     /// Whether [`Quantizer::add`] can add codes of these quantizers.
     pub fn is_addable(parts: [&Self; 2], sum: &Self) -> bool {
         let all = [parts[0], parts[1], sum];
-        all.iter().all(|quantizer| quantizer.uniform().is_some() && quantizer.channels == sum.channels)
+        let is_supported = |of: &&Self| of.uniform().is_some() && of.channels == sum.channels;
+        sum.channels > 0 && all.iter().all(is_supported)
     }
 
     /// Adds two quantised images of the same size and quantises the sum. All three have one range for all
