@@ -441,17 +441,28 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds the sum of two quantized values to `found`, if the sum is quantized, too.
+    /// Adds the sum of two quantized values to `found`, if the sum is quantized, too. Between them may be a
+    /// ReLU or Clamp that does not change what the quantization returns.
     fn sum(&self, step: &Step, found: &mut Found) -> Option<()> {
         let Op::Arithmetic(op) = self.op(step.node) else { return None };
         let (StepKind::Op, BinaryOp::Add) = (&step.kind, op.function) else { return None };
         let [(a, left), (b, right)] = [self.quantized(step.node, 0)?, self.quantized(step.node, 1)?];
-        let last = self.plan.steps.get(self.reader[step.first]?)?.node;
+        let mut layers = vec![step.node];
+        let mut last = self.plan.steps.get(self.reader[step.first]?)?;
+        let clamp = self.clamp(last.node);
+        if clamp.is_some() {
+            layers.push(last.node);
+            last = self.plan.steps.get(self.reader[last.first]?)?;
+        }
+        let last = last.node;
         let quantized = Value { node: last, port: 0 };
         let sum = self.quantizers.get(&quantized)?;
+        if clamp.is_some_and(|bounds| !sum.is_within(bounds)) {
+            return None;
+        }
         let node = self.graph.node(step.node);
         let is_same_size = self.image(node.input(0)?)? == self.image(node.input(1)?)?;
-        let is_data = self.graph.node(last).input(0)?.node == step.node;
+        let is_data = self.graph.node(last).input(0).map(|input| input.node) == layers.last().copied();
         let is_near = [a, b, quantized].iter().any(|value| found.quantizers.contains_key(value));
         if !(is_same_size && is_data && is_near && Quantizer::is_addable([left, right], sum)) {
             return None;
@@ -461,7 +472,7 @@ impl<'a> Search<'a> {
             found.quantizers.insert(value, quantizer.clone());
         }
         found.computed.insert(last, Computed { kind, pool: None, inputs: vec![a, b] });
-        found.replaced.insert(step.node);
+        found.replaced.extend(layers);
         Some(())
     }
 }
@@ -488,7 +499,7 @@ mod tests {
         (0..len).map(|i| ((i * 7919 + 17) % 1013) as f32 / 200.0 - 2.5).collect()
     }
 
-    fn quantize(name: &str, of: &str, [low, high]: [f32; 2]) -> String {
+    fn quantize(name: &str, of: &str, [low, high]: [f64; 2]) -> String {
         format!(
             "  %{name}/low = Const-1 f32[] <{low:?}>\n  %{name}/high = Const-1 f32[] <{high:?}>\n  \
              %{name} = FakeQuantize-1(%{of}, %{name}/low, %{name}/high, %{name}/low, %{name}/high) \
@@ -582,16 +593,43 @@ mod tests {
             convolve("g", "GroupConvolution-1", "%f, %v", 1),
             "  %h = ReLU-1(%g)\n".into(),
             quantize("i", "h", unsigned),
-            "  %j = Add-1(%f, %i) {auto_broadcast: numpy}\n".into(),
-            quantize("k", "j", [0.0, 255.0 / 32.0]),
+            "  %j = Add-1(%f, %i) {auto_broadcast: numpy}\n  %o = ReLU-1(%j)\n".into(),
+            quantize("k", "o", [0.0, 255.0 / 32.0]),
             weights("u", &[24, 16, 1, 1]),
             convolve("l", "Convolution-1", "%k, %u", 0),
             quantize("m", "l", signed),
             "  %n = Sigmoid-1(%m)\n  %y = Result-1(%n)\n  %z = Result-1(%i)\n".into(),
         ];
         // There are five FakeQuantizes. The outputs of two of them are also needed as values.
-        let expected = if QuantizedConvolution::is_fast() { [5, 2] } else { [0, 0] };
-        assert_eq!(on_codes(&graph(&layers.concat())), expected);
+        let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
+        let layers = layers.concat();
+        assert_eq!(on_codes(&graph(&layers)), expected([5, 2]));
+        // These bounds are closer than those of the FakeQuantize, so the sum is computed on values.
+        let closer = layers.replace("ReLU-1(%j)", "Clamp-1(%j) {min: 0.0, max: 1.0}");
+        assert_eq!(on_codes(&graph(&closer)), expected([5, 3]));
+    }
+
+    #[test]
+    fn layers_may_move_quantized_values_before_a_convolution() {
+        let range = [-2.0, 127.0 / 64.0];
+        let layers = |other: [f64; 2]| {
+            [
+                quantize("a", "x", range),
+                "  %axis = Const-1 i64[] <1>\n  %s = Split-1(%a, %axis) {num_splits: 2}\n".into(),
+                "  %h = Sigmoid-1(%x)\n".into(),
+                quantize("b", "h", other),
+                "  %order = Const-1 i64[4] <0, 1, 3, 2>\n  %t = Transpose-1(%b, %order)\n".into(),
+                "  %m = Concat-1(%s:1, %t, %s) {axis: 1}\n".into(),
+                weights("w", &[24, 16, 3, 3]),
+                convolve("c", "Convolution-1", "%m, %w", 1),
+                "  %y = Result-1(%c)\n".into(),
+            ]
+            .concat()
+        };
+        let expected = if QuantizedConvolution::is_fast() { [1, 1] } else { [0, 0] };
+        assert_eq!(on_codes(&graph(&layers(range))), expected);
+        // The values have different levels.
+        assert_eq!(on_codes(&graph(&layers([-2.0, 2.0]))), [0, 0]);
     }
 
     #[test]

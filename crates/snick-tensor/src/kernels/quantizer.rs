@@ -70,10 +70,11 @@ impl Quantizer {
         let Rule { low, high, scale, step, output_low, .. } =
             self.uniform().filter(|rule| rule.step > 0.0)?;
         let output_high = ((high - low) * scale).round().mul_add(step, output_low);
-        let [low, high] = [output_low, output_high].map(Tensor::scalar);
-        let levels = ((output_high - output_low) / step).round() as usize + 1;
-        let ranges = [&low, &high, &low, &high];
-        if channels == 0 { Self::of_elements(ranges, levels) } else { Self::new(ranges, levels, channels) }
+        let (scale, shift) = (step.recip(), -output_low / step);
+        let rule = Rule { low: output_low, high: output_high, scale, shift, ..self.uniform()? };
+        let is_supported = scale.is_finite() && rule.is_moderate();
+        let rules = vec![rule; channels.next_multiple_of(CHANNELS).max(1)];
+        is_supported.then_some(Self { rules, channels })
     }
 
     /// Whether each code represents the same value in both quantizers, in all channels.
@@ -85,6 +86,11 @@ impl Quantizer {
     /// The number of channels of the images; 0 if the quantizer is for matrices.
     pub fn channels(&self) -> usize {
         self.channels
+    }
+
+    /// Whether values of all channels are clamped to these bounds, or closer ones, before they are quantised.
+    pub fn is_within(&self, [min, max]: [f32; 2]) -> bool {
+        self.rules.iter().all(|rule| rule.low >= min && rule.high <= max)
     }
 
     /// Whether greater codes represent greater values.
