@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use snick_ir::{Op, OpError, OpTraits};
 use snick_tensor::Tensor;
-use snick_tensor::kernels::{QuantizedConvolution, QuantizedMatMul, QuantizedMaxPool, Quantizer, Stage};
+use snick_tensor::kernels::{
+    QuantizedConvolution, QuantizedMatMul, QuantizedMaxPool, Quantizer, Stage, concat,
+};
 
 /// The ports of the inputs whose elements an op with `count` inputs moves to its output. If they are quantized
 /// alike, so is the output.
@@ -34,6 +36,10 @@ pub(crate) enum QuantizedStep {
     Multiply(Box<QuantizedMatMul>),
     /// Applies a MaxPool to codes.
     MaxPool(Box<QuantizedMaxPool>),
+    /// Joins quantized images along the channels; inputs and result are codes.
+    Concat,
+    /// Selects these groups of channels of quantized images; input and result are codes.
+    Part(Range<usize>),
     /// Adds two quantized values; inputs and result are codes.
     Add { parts: [Arc<Quantizer>; 2], sum: Arc<Quantizer> },
 }
@@ -47,6 +53,11 @@ impl QuantizedStep {
     /// Whether the output consists of values that element-wise layers may follow; see [`Self::evaluate_then`].
     pub(crate) fn is_contraction(&self) -> bool {
         matches!(self, Self::ConvolveToValues(_) | Self::Multiply(_))
+    }
+
+    /// Whether the step only moves codes of channels.
+    pub(crate) fn moves_channels(&self) -> bool {
+        matches!(self, Self::Concat | Self::Part(_))
     }
 
     /// Computes the output and applies element-wise functions to it. `None` if they need a separate pass.
@@ -72,6 +83,8 @@ impl QuantizedStep {
             }
             (Self::Multiply(product), [codes]) => product.run(codes)?,
             (Self::MaxPool(pool), [codes]) => pool.run(codes)?,
+            (Self::Concat, inputs) => concat(&inputs.iter().collect::<Vec<_>>(), 1)?,
+            (Self::Part(groups), [codes]) => codes.slice(1, groups.start, groups.len(), 1)?,
             (Self::Add { parts: [left, right], sum }, [a, b]) => {
                 Quantizer::add([(&**left, a), (&**right, b)], sum)?
             }

@@ -56,38 +56,38 @@ pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPre
             steps.push(new(kind, read_all(&inputs), step.first));
             continue;
         }
-        let computed = found.computed.remove(&node);
-        if computed.is_none() && !matches!(graph.node(node).op(), Op::FakeQuantize(_)) {
-            let outputs = (step.first..).zip(0..).take(step.outs);
-            let moved = outputs.filter_map(|(slot, port)| {
-                let value = Value { node, port };
-                let kind = QuantizedStep::Quantize(found.quantizers.get(&value)?.clone());
-                Some(new(kind, Box::new([read(slot)]), slots[&value]))
-            });
-            let moved: Vec<Step> = moved.collect();
+        let outputs = (step.first..).zip(0..).take(step.outs);
+        let outputs = outputs.map(|(slot, port)| (slot, Value { node, port }));
+        let encoded: Vec<_> = outputs.filter(|(_, value)| slots.contains_key(value)).collect();
+        // The outputs of other steps are still computed as values, if they are read.
+        let is_replaced = match encoded.first().and_then(|(_, value)| found.computed.get(value)) {
+            Some(computed) => !computed.kind.moves_channels(),
+            None => matches!(graph.node(node).op(), Op::FakeQuantize(_)),
+        };
+        let data = step.operands.first().copied().into_iter().collect();
+        if !is_replaced || encoded.is_empty() {
             steps.push(step);
-            steps.extend(moved);
-            continue;
         }
-        let value = Value { node, port: 0 };
-        let Some(quantizer) = found.quantizers.get(&value) else {
-            steps.push(step);
-            continue;
-        };
-        let codes = slots[&value];
-        let step_of_codes = match computed {
-            Some(Computed { kind, pool: None, inputs }) => new(kind, read_all(&inputs), codes),
-            Some(Computed { kind, pool: Some(pool), inputs }) => {
-                let convolved = plan.slots;
-                plan.slots += 1;
-                steps.push(new(kind, read_all(&inputs), convolved));
-                new(QuantizedStep::MaxPool(Box::new(pool)), Box::new([read(convolved)]), codes)
+        for (slot, value) in encoded {
+            let (codes, quantizer) = (slots[&value], found.quantizers[&value].clone());
+            let step_of_codes = match found.computed.remove(&value) {
+                Some(Computed { kind, pool: None, inputs }) => new(kind, read_all(&inputs), codes),
+                Some(Computed { kind, pool: Some(pool), inputs }) => {
+                    let convolved = plan.slots;
+                    plan.slots += 1;
+                    steps.push(new(kind, read_all(&inputs), convolved));
+                    new(QuantizedStep::MaxPool(Box::new(pool)), Box::new([read(convolved)]), codes)
+                }
+                None => {
+                    let from = if is_replaced { Box::clone(&data) } else { Box::new([read(slot)]) };
+                    new(QuantizedStep::Quantize(quantizer.clone()), from, codes)
+                }
+            };
+            steps.push(step_of_codes);
+            if is_replaced {
+                steps.push(new(QuantizedStep::Dequantize(quantizer), Box::new([read(codes)]), slot));
             }
-            None => new(QuantizedStep::Quantize(quantizer.clone()), step.operands[..1].into(), codes),
-        };
-        steps.push(step_of_codes);
-        let values = QuantizedStep::Dequantize(quantizer.clone());
-        steps.push(new(values, Box::new([read(codes)]), step.first));
+        }
     }
     plan.steps = steps;
     found.replaced.extend(found.quantizers.keys().map(|value| value.node));
@@ -99,9 +99,9 @@ pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPre
 struct Found {
     /// The values that are computed as codes: outputs of FakeQuantizes, and of layers that move such outputs.
     quantizers: HashMap<Value, Arc<Quantizer>>,
-    /// How the codes of the output of a layer are computed. For a FakeQuantize without an entry, they are
-    /// computed by quantizing its input; for another layer, by quantizing its output.
-    computed: HashMap<NodeId, Computed>,
+    /// How codes are computed. The codes of a FakeQuantize without an entry are computed by quantizing its
+    /// input; those of another layer, by quantizing its output.
+    computed: HashMap<Value, Computed>,
     /// The layers whose outputs are values computed from codes.
     values: HashMap<NodeId, Computed>,
     /// Layers that quantized steps replace. They are still computed if they have other readers.
@@ -270,11 +270,12 @@ impl<'a> Search<'a> {
         for step in &self.plan.steps {
             self.sum(step, &mut found);
         }
-        // Visits MaxPools from last to first: if a step reads the codes of a MaxPool, the codes of its input
-        // are needed as well. Any other MaxPool of quantized values is also faster on codes.
+        // Visits layers from last to first: if a step reads the codes of a MaxPool, Concat or Split, the codes
+        // of its inputs are needed as well. Any other MaxPool of quantized values is also faster on codes.
         for step in self.plan.steps.iter().rev() {
-            if found.quantizers.contains_key(&Value { node: step.node, port: 0 }) {
-                self.pooled(step, &mut found);
+            let mut outputs = (0..step.outs as u32).map(|port| Value { node: step.node, port });
+            if outputs.any(|output| found.quantizers.contains_key(&output)) {
+                self.pooled(step, &mut found).or_else(|| self.moved_channels(step, &mut found));
             }
         }
         for step in &self.plan.steps {
@@ -316,7 +317,8 @@ impl<'a> Search<'a> {
         let inputs = vec![input];
         match to_codes {
             Some((kind, Following { after, pool, layers, last })) => {
-                found.quantizers.insert(Value { node: last, port: 0 }, after.quantizer);
+                let last = Value { node: last, port: 0 };
+                found.quantizers.insert(last, after.quantizer);
                 found.computed.insert(last, Computed { kind, pool, inputs });
                 found.replaced.extend(layers);
             }
@@ -362,7 +364,47 @@ impl<'a> Search<'a> {
         found.quantizers.insert(input, quantizer.clone());
         found.quantizers.insert(value, own.clone());
         let kind = QuantizedStep::MaxPool(Box::new(pool));
-        found.computed.insert(step.node, Computed { kind, pool: None, inputs: vec![input] });
+        found.computed.insert(value, Computed { kind, pool: None, inputs: vec![input] });
+        Some(())
+    }
+
+    /// Adds a Concat or Split of the channels of quantized images to `found`, for those of its outputs that
+    /// other steps read as codes.
+    fn moved_channels(&self, step: &Step, found: &mut Found) -> Option<()> {
+        let node = self.graph.node(step.node);
+        let inputs = moved_inputs(node.op(), node.inputs().len()).map(|port| node.input(port));
+        let inputs: Vec<Value> = inputs.collect::<Option<_>>()?;
+        let outputs: Vec<Value> = (0..step.outs as u32).map(|port| Value { node: step.node, port }).collect();
+        let (whole, parts) = match node.op() {
+            Op::Concat(_) => (outputs.first()?, &inputs),
+            Op::Split(_) | Op::VariadicSplit(_) => (inputs.first()?, &outputs),
+            _ => return None,
+        };
+        let [batch, channels, height, width] = self.image(*whole)?;
+        let (mut groups, mut end) = (Vec::new(), 0);
+        for &part in parts {
+            let [part_batch, count, part_height, part_width] = self.image(part)?;
+            let is_aligned = count.is_multiple_of(Quantizer::GROUP);
+            if !is_aligned || [part_batch, part_height, part_width] != [batch, height, width] {
+                return None;
+            }
+            groups.push(end / Quantizer::GROUP..(end + count) / Quantizer::GROUP);
+            end += count;
+        }
+        let quantizers = inputs.iter().map(|input| Some((*input, self.quantizers.get(input)?.clone())));
+        let quantizers: Vec<_> = quantizers.collect::<Option<_>>()?;
+        if end != channels || quantizers.iter().any(|(_, quantizer)| quantizer.channels() == 0) {
+            return None;
+        }
+        for (i, output) in outputs.iter().enumerate().filter(|(_, of)| found.quantizers.contains_key(of)) {
+            let kind = match node.op() {
+                Op::Concat(_) => QuantizedStep::Concat,
+                _ => QuantizedStep::Part(groups[i].clone()),
+            };
+            found.computed.insert(*output, Computed { kind, pool: None, inputs: inputs.clone() });
+        }
+        found.quantizers.extend(quantizers);
+        found.replaced.insert(step.node);
         Some(())
     }
 
@@ -471,7 +513,7 @@ impl<'a> Search<'a> {
         for (value, quantizer) in [(a, left), (b, right), (quantized, sum)] {
             found.quantizers.insert(value, quantizer.clone());
         }
-        found.computed.insert(last, Computed { kind, pool: None, inputs: vec![a, b] });
+        found.computed.insert(quantized, Computed { kind, pool: None, inputs: vec![a, b] });
         found.replaced.extend(layers);
         Some(())
     }
@@ -626,8 +668,15 @@ mod tests {
             ]
             .concat()
         };
-        let expected = if QuantizedConvolution::is_fast() { [1, 1] } else { [0, 0] };
-        assert_eq!(on_codes(&graph(&layers(range))), expected);
+        let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
+        // The codes of the first FakeQuantize are split, those of the transposed values are computed from these,
+        // and all are joined.
+        assert_eq!(on_codes(&graph(&layers(range))), expected([5, 1]));
+        // Three channels do not share an element, so the joined values are quantized.
+        let uneven = layers(range)
+            .replace("Split-1(%a, %axis) {num_splits: 2}", "VariadicSplit-1(%a, %axis, %lengths)")
+            .replace("  %axis", "  %lengths = Const-1 i64[2] <3, 5>\n  %axis");
+        assert_eq!(on_codes(&graph(&uneven)), expected([1, 1]));
         // The values have different levels.
         assert_eq!(on_codes(&graph(&layers([-2.0, 2.0]))), [0, 0]);
     }

@@ -34,6 +34,9 @@ pub struct Quantizer {
 }
 
 impl Quantizer {
+    /// Channels of an image whose codes share an element. Images can be joined and split at multiples of it.
+    pub const GROUP: usize = CHANNELS;
+
     /// A quantizer for images with `channels` channels. `None` for fewer than 2 or more than 256 levels, for
     /// ranges that vary within a channel, and for ranges that a scale and a shift cannot express.
     pub fn new(ranges: [&Tensor; 4], levels: usize, channels: usize) -> Option<Self> {
@@ -166,6 +169,7 @@ impl Quantizer {
             return Err(self.mismatch(codes));
         }
         let (area, channels) = (height * width, self.channels);
+        let codes = codes.contiguous();
         let codes = codes.as_slice::<u32>()?;
         let mut out = Buffer::any(batch * channels * area)?;
         if area > 0 {
@@ -192,7 +196,7 @@ impl Quantizer {
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn add(parts: [(&Self, &Tensor); 2], sum: &Self) -> Result<Tensor, TensorError> {
-        let [(_, a), (_, b)] = parts;
+        let [a, b] = parts.map(|(_, codes)| codes.contiguous());
         if a.dims() != b.dims() {
             return Err(TensorError::mismatch("cannot add codes of {} to codes of {}", a.dims(), b.dims()));
         }

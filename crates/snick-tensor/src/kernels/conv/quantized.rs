@@ -149,6 +149,7 @@ impl QuantizedConvolution {
         }
         let [channels, height, width] = self.output;
         let results = channels * height * width;
+        let images = images.contiguous();
         let codes: &[I8x4Dot] = bytemuck::cast_slice(images.as_slice::<u32>()?);
         let mut out = Buffer::any(batch * results)?;
         let images = codes.chunks_exact(self.input.iter().product());

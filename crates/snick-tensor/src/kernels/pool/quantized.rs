@@ -59,6 +59,7 @@ impl QuantizedMaxPool {
         if [height, width] != self.input || !(self.reversal.is_empty() || self.reversal.len() == groups) {
             return Err(refuse());
         }
+        let images = images.contiguous();
         let mut codes = std::borrow::Cow::Borrowed(images.as_slice::<u32>()?);
         let mut out: Buffer<u32> = Buffer::any(batch * groups * self.grid.windows())?;
         let reverse = |codes: &mut [u32], area: usize| {
