@@ -1,6 +1,8 @@
 """Models of realistic sizes with random weights, built with OpenVINO, for benchmarks.
 
-    python random_models.py FOLDER [NAME...]      writes NAME.xml and NAME.bin for all or the given models
+    python random_models.py FOLDER [--int8] [NAME...]      writes NAME.xml and NAME.bin for all or the given models
+
+With --int8, also writes NAME_int8.xml, quantised by nncf, which is needed only for this.
 """
 
 import sys
@@ -221,10 +223,33 @@ MODELS = {
 }
 
 
+def quantize(path):
+    """Writes the quantised twin of a model, whose ranges come from random inputs."""
+    import nncf
+
+    model = openvino.Core().read_model(path)
+    # nncf wants unique names.
+    for i, node in enumerate(model.get_ops()):
+        if node.get_type_name() not in ("Parameter", "Result"):
+            node.friendly_name = f"{node.friendly_name}_{i}"
+    random = np.random.default_rng(0)
+
+    def inputs(_):
+        return {i.any_name: random.standard_normal(list(i.shape), dtype=np.float32) for i in model.inputs}
+
+    kind = nncf.ModelType.TRANSFORMER if path.stem == "encoder" else None
+    model = nncf.quantize(model, nncf.Dataset(range(4), inputs), subset_size=4, model_type=kind)
+    openvino.save_model(model, path.with_stem(f"{path.stem}_int8"), compress_to_fp16=False)
+
+
 def main():
     folder, *names = sys.argv[1:]
-    for name in names or MODELS:
-        MODELS[name](Path(folder) / f"{name}.xml")
+    has_int8 = "--int8" in names
+    for name in [name for name in names if name != "--int8"] or MODELS:
+        path = Path(folder) / f"{name}.xml"
+        MODELS[name](path)
+        if has_int8:
+            quantize(path)
 
 
 if __name__ == "__main__":

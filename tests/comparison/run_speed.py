@@ -35,7 +35,8 @@ for input in compiled.inputs:
 request.infer()
 first = time.perf_counter() - start
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-np.savez(outputs, *[np.array(tensor.data) for tensor in request.output_tensors])
+names = [output.node.friendly_name for output in compiled.outputs]
+np.savez(outputs, **{name: np.array(tensor.data) for name, tensor in zip(names, request.output_tensors)})
 times = []
 for _ in range(repeats):
     start = time.perf_counter()
@@ -74,8 +75,8 @@ def first_of_snick(snick, model, inputs, outputs):
 
 
 def error(own, other):
-    own, other = (list(np.load(path).values()) for path in (own, other))
-    return max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30)) for a, b in zip(own, other, strict=True))
+    own, other = np.load(own), np.load(other)
+    return max(float(np.abs(own[name] - other[name]).max() / max(np.abs(other[name]).max(), 1e-30)) for name in other)
 
 
 def compared(snick, model, threads, rounds, repeats, folder):

@@ -6,7 +6,6 @@ mod fold;
 mod fuse_elementwise;
 mod fuse_int8;
 mod keep_packed;
-mod quantized_weights;
 
 use snick_ir::Graph;
 

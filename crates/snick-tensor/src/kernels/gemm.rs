@@ -214,9 +214,10 @@ pub(crate) trait StoreTile<T>: Sync {
         rows: &[[T; MAX_PANEL_COLUMNS]],
     );
 
-    /// Called after a group of panels has been stored in a row of the output. `at` describes the whole group.
-    #[inline(always)]
-    fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TilePosition) {}
+    /// Applied to each row of the output after a group of panels has been stored in it.
+    fn epilogue(&self) -> Option<Epilogue<'_, Self::Out>> {
+        None
+    }
 }
 
 /// The position, within the product, of the columns that are being stored.
@@ -257,8 +258,7 @@ impl<'a, T> Epilogue<'a, T> {
         (self.function)(self.first + first, piece);
     }
 
-    /// Applies the function to the columns that have been stored in a row; see [`StoreTile::finish`].
-    #[inline(always)]
+    /// Applies the function to the columns that have been stored in a row; from `at` on.
     pub fn apply_to_columns(&self, out: &mut [T], row_len: usize, at: TilePosition) {
         let from = at.column - at.first;
         let to = out.len().min(from + at.width);
@@ -287,11 +287,8 @@ impl<T: Factor> StoreTile<T> for StoreRows<'_, T> {
         write_row(out, at.column - at.first, &rows[0][..at.width]);
     }
 
-    #[inline(always)]
-    fn finish(&self, out: &mut [T], row_len: usize, at: TilePosition) {
-        if let Some(epilogue) = self.epilogue {
-            epilogue.apply_to_columns(out, row_len, at);
-        }
+    fn epilogue(&self) -> Option<Epilogue<'_, T>> {
+        self.epilogue
     }
 }
 

@@ -395,6 +395,29 @@ mod tests {
         assert_eq!(sum.dequantize(&added).unwrap(), expected);
     }
 
+    /// Quantised values may be quantised again, in any layout: their codes stay the same.
+    #[test]
+    fn rounded_values_keep_their_codes() {
+        let [input_low, input_high, low, high] = [-1.3f32, 2.9, -0.31, 0.77].map(Tensor::scalar);
+        let images = Quantizer::new([&input_low, &input_high, &low, &high], 255, 8).unwrap();
+        let codes = images.quantize(&image(8, 1)).unwrap();
+        let values = images.dequantize(&codes).unwrap();
+        let again = images.of_rounded(8).unwrap();
+        assert_eq!(again.quantize(&values).unwrap(), codes);
+        assert!(again.has_values_of(&images) && images.has_values_of(&again));
+        let elements = images.of_rounded(0).unwrap();
+        let quantized = elements.quantize(&values).unwrap();
+        assert_eq!(quantized.dims(), values.dims());
+        assert_eq!(elements.dequantize(&quantized).unwrap(), values);
+        let first = codes.as_slice::<u32>().unwrap()[0] & 0xff;
+        assert_eq!(u32::from(quantized.as_slice::<u8>().unwrap()[0]), first);
+        let other = Quantizer::new([&low, &high, &low, &high], 256, 8).unwrap();
+        assert!(!other.has_values_of(&images));
+        let [a, b, c, d] = ranges(8);
+        let by_channel = Quantizer::new([&a, &b, &c, &d], 256, 8).unwrap();
+        assert!(by_channel.of_rounded(8).is_none() && !by_channel.has_values_of(&by_channel));
+    }
+
     #[test]
     fn other_ranges_are_declined() {
         let [one, two, far] = [1.0f32, 2.0, 1e6].map(Tensor::scalar);

@@ -7,6 +7,7 @@ use super::quantized_filters::{CodeRule, IntegerFilters};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{PackedRhs, depth_block};
 use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vectorised, dispatch_int8_dot};
 
 /// The number of results computed together. Each addition depends on the previous addition to the same sum,
@@ -36,14 +37,18 @@ impl FloatFallback {
         padding: Option<&PaddingCorrection>,
         out: &mut [I8x4Dot],
     ) {
-        for block in results.chunks(BLOCK) {
-            let at = std::array::from_fn(|i| block.get(i).copied().unwrap_or(block[0]));
-            let codes = dispatch_int8_dot(Sums { of: self, right, padding, at });
-            for (&[filter, window], code) in block.iter().zip(codes) {
-                let shift = 8 * (filter % CHANNELS);
-                if let Some(I8x4Dot(quad)) = out.get_mut(filter / CHANNELS * right.columns() + window) {
-                    *quad = *quad & !(0xff << shift) | code << shift;
-                }
+        let mut codes: Vec<Each<u32>> = vec![Each::default(); results.len().div_ceil(BLOCK)];
+        let products = BLOCK * self.taps * self.depth;
+        sharing::in_parts(&mut codes, 1, sharing::PRODUCTS / products.max(1), |first, codes| {
+            for (block, codes) in results[first * BLOCK..].chunks(BLOCK).zip(codes) {
+                let at = std::array::from_fn(|i| block.get(i).copied().unwrap_or(block[0]));
+                *codes = dispatch_int8_dot(Sums { of: self, right, padding, at });
+            }
+        });
+        for (&[filter, window], code) in results.iter().zip(codes.as_flattened()) {
+            let shift = 8 * (filter % CHANNELS);
+            if let Some(I8x4Dot(quad)) = out.get_mut(filter / CHANNELS * right.columns() + window) {
+                *quad = *quad & !(0xff << shift) | code << shift;
             }
         }
     }

@@ -170,11 +170,8 @@ impl StoreTile<I8x4Dot> for ScaleTile<'_> {
         write_row(out, at.column - at.first, &values[..at.width]);
     }
 
-    #[inline(always)]
-    fn finish(&self, out: &mut [f32], row_len: usize, at: TilePosition) {
-        if let Some(epilogue) = self.epilogue {
-            epilogue.apply_to_columns(out, row_len, at);
-        }
+    fn epilogue(&self) -> Option<Epilogue<'_, f32>> {
+        self.epilogue
     }
 }
 

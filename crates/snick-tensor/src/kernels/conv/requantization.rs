@@ -90,9 +90,9 @@ pub(super) fn is_ambiguous(code: I8x4Dot, doubt: f32) -> bool {
 
 /// The distance between a float sum and the exact sum is assumed to be at most
 /// `SUM_ERROR * u * sqrt(terms) * largest`, where `u` is the unit roundoff and `largest` the largest expected
-/// partial sum. The square root models independent rounding errors. The largest observed distance is a tenth
+/// partial sum. The square root models independent rounding errors. The largest observed distance is a fifth
 /// of this bound.
-const SUM_ERROR: f32 = 0.5;
+const SUM_ERROR: f32 = 0.25;
 
 /// The maximum rounding error of the requantisation itself, for a code of up to 255.
 const CODE_ERROR: f32 = 512.0 * f32::EPSILON;

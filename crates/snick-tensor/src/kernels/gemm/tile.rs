@@ -106,9 +106,10 @@ impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
                             }
                         }
                     }
-                    if is_last {
+                    if let Some(epilogue) = store.epilogue().filter(|_| is_last) {
                         for (i, out) in out.iter_mut().enumerate() {
-                            store.finish(out, row_len, position(i, group.start * width, group.len() * width));
+                            let at = position(i, group.start * width, group.len() * width);
+                            epilogue.apply_to_columns(out, row_len, at);
                         }
                     }
                 }

@@ -6,8 +6,8 @@ use snick_ir::{Graph, NodeId, Op, Value};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{BinaryOp, QuantizedFilters, Unpacking};
 
-use super::constant_values::ConstantValues;
 use crate::half_precision::HalfPrecision;
+use crate::optimize::constant_values::ConstantValues;
 
 /// The quantized weights of a convolution.
 pub(super) struct QuantizedWeights {
