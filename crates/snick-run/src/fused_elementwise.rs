@@ -3,12 +3,12 @@
 //! layer) is part of the same step, so that each block of its output is processed while it is still in the
 //! cache.
 
-use snick_ir::{Graph, Located, NodeId, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::kernels::{FusedElementwise, Stage};
 use snick_tensor::{SmallVector, Tensor};
 
 use crate::facts::with_inputs;
-use crate::plan::StepKind;
+use crate::quantized_step::QuantizedStep;
 
 /// The layers that a fused step computes.
 #[derive(Default)]
@@ -24,10 +24,44 @@ pub(crate) struct FusedProduct {
     pub(crate) node: NodeId,
     /// The slot of its output.
     pub(crate) slot: usize,
-    /// How the step of the contraction computes it: by an op or on codes.
-    pub(crate) kind: Box<StepKind>,
+    pub(crate) computation: Contraction,
     /// The number of inputs of the contraction.
     pub(crate) inputs: usize,
+}
+
+/// How a contraction is computed.
+pub(crate) enum Contraction {
+    /// By the op of its node.
+    Op,
+    /// By a faster op that is equivalent.
+    Specialized(Op),
+    /// On codes.
+    Quantized(QuantizedStep),
+}
+
+impl Contraction {
+    /// Computes the outputs of the contraction, whose node has the op `op`.
+    fn evaluate(&self, op: &Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        match self {
+            Self::Op => op.eval(inputs),
+            Self::Specialized(op) => op.eval(inputs),
+            Self::Quantized(step) => step.evaluate(inputs),
+        }
+    }
+
+    /// Computes the first output and applies element-wise functions to it. `None` if they need a separate pass.
+    fn evaluate_then(
+        &self,
+        op: &Op,
+        inputs: &[Tensor],
+        stages: &[Stage<&Tensor>],
+    ) -> Result<Option<Tensor>, OpError> {
+        match self {
+            Self::Op => op.eval_then(inputs, stages),
+            Self::Specialized(op) => op.eval_then(inputs, stages),
+            Self::Quantized(step) => step.evaluate_then(inputs, stages),
+        }
+    }
 }
 
 /// A layer of a fused step.
@@ -64,24 +98,13 @@ pub(crate) fn evaluate(
     let value = match product {
         Some(product) => {
             let failed = |error| graph.located(product.node, with_inputs(error, inputs.iter()));
-            let on_op = || match &*product.kind {
-                StepKind::Specialized(op) => op,
-                _ => graph.node(product.node).op(),
-            };
-            if check.is_none() {
-                let value = match &*product.kind {
-                    StepKind::Quantized(step) => step.evaluate_then(&inputs, &stages),
-                    _ => on_op().eval_then(&inputs, &stages),
-                };
-                if let Some(value) = value.map_err(failed)? {
-                    return Ok(value);
-                }
+            let (computation, op) = (&product.computation, graph.node(product.node).op());
+            if check.is_none()
+                && let Some(value) = computation.evaluate_then(op, &inputs, &stages).map_err(failed)?
+            {
+                return Ok(value);
             }
-            let values = match &*product.kind {
-                StepKind::Quantized(step) => step.evaluate(&inputs),
-                _ => on_op().eval(&inputs),
-            };
-            let value = values.map_err(failed)?.into_iter().next();
+            let value = computation.evaluate(op, &inputs).map_err(failed)?.into_iter().next();
             if let (Some(check), Some(value)) = (check, &value) {
                 check(product.node, product.slot, value)?;
             }

@@ -8,7 +8,7 @@ use snick_ir::{Graph, OpTraits};
 use snick_tensor::kernels::{ElementFunction, Stage};
 use snick_tensor::{ElementType, SmallVector};
 
-use crate::fused_elementwise::{FusedLayer, FusedLayers, FusedProduct};
+use crate::fused_elementwise::{Contraction, FusedLayer, FusedLayers, FusedProduct};
 use crate::plan::{Plan, Step, StepKind};
 
 /// Fuses the element-wise steps of a plan. The last operand of a fused step is the input of its first layer;
@@ -75,7 +75,12 @@ fn is_product(graph: &Graph, step: &Step) -> bool {
 fn after(product: Step, mut step: Step) -> Step {
     let Step { node, kind, operands, first: slot, .. } = product;
     if let StepKind::Fused(fused) = &mut step.kind {
-        fused.product = Some(FusedProduct { node, slot, kind: Box::new(kind), inputs: operands.len() });
+        let computation = match kind {
+            StepKind::Specialized(op) => Contraction::Specialized(op),
+            StepKind::Quantized(step) => Contraction::Quantized(step),
+            _ => Contraction::Op,
+        };
+        fused.product = Some(FusedProduct { node, slot, computation, inputs: operands.len() });
     }
     let others = step.operands.len() - 1;
     let operands = step.operands[..others].iter().chain(&operands).copied().collect();

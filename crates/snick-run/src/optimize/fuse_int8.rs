@@ -124,7 +124,7 @@ mod tests {
     use snick_tensor::{ElementType, Tensor};
 
     use super::*;
-    use crate::fused_elementwise::FusedLayers;
+    use crate::fused_elementwise::{Contraction, FusedLayers};
     use crate::{Options, Session};
 
     /// Pseudo-random numbers that are the same whenever the test runs.
@@ -187,7 +187,7 @@ mod tests {
         let sums_are_values = session.plan.steps.iter().any(|step| match &step.kind {
             StepKind::Quantized(step) => step.is_contraction(),
             StepKind::Fused(FusedLayers { product: Some(product), .. }) => {
-                matches!(&*product.kind, StepKind::Quantized(_))
+                matches!(product.computation, Contraction::Quantized(_))
             }
             _ => false,
         });
@@ -377,6 +377,31 @@ mod tests {
         let expected = if QuantizedConvolution::is_fast() { [2, 1] } else { [0, 0] };
         assert_eq!(on_codes(&graph(&layers)), expected);
         assert_eq!(on_codes(&graph(&layers.replace("f32", "f16"))), expected);
+    }
+
+    /// A value that a MatMul multiplies has another layout than images, so the layers that want images read
+    /// values.
+    #[test]
+    fn codes_of_a_matrix_are_not_read_as_an_image() {
+        let layers = [
+            quantize("a", "x", [-2.0, 127.0 / 64.0]),
+            weights("w", &[48, 24]),
+            "  %p = MatMul-1(%a, %w) {transpose_a: false, transpose_b: true}\n  %u = Result-1(%p)\n".into(),
+            pool("m", "a"),
+            "  %v = Result-1(%m)\n  %d = Concat-1(%a, %a) {axis: 1}\n".into(),
+            weights("f", &[24, 16, 3, 3]),
+            convolve("c", "Convolution-1", "%d, %f", 1),
+            "  %s = Add-1(%a, %a) {auto_broadcast: numpy}\n".into(),
+            quantize("t", "s", [-2.0, 127.0 / 64.0]),
+            "  %y = Result-1(%c)\n  %z = Result-1(%t)\n".into(),
+        ];
+        let layers = layers.concat();
+        let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
+        assert_eq!(on_codes(&graph(&layers)), expected([2, 3]));
+        // A MatMul reads joined channels.
+        let layers =
+            layers + "  %q = MatMul-1(%d, %w) {transpose_a: false, transpose_b: true}\n  %o = Result-1(%q)\n";
+        assert_eq!(on_codes(&graph(&layers)), expected([2, 3]));
     }
 
     /// A MatMul of codes, and the layers after it. The second MatMul has weights that are not transposed, and

@@ -133,7 +133,7 @@ impl<'a> QuantizedValues<'a> {
     fn quantizer_of_pool(&self, step: &Step) -> Option<Arc<Quantizer>> {
         self.pool(step)?;
         let (_, quantizer) = self.quantized(step.node, 0)?;
-        quantizer.is_increasing().then(|| quantizer.clone())
+        (quantizer.channels() > 0 && quantizer.is_increasing()).then(|| quantizer.clone())
     }
 
     /// An input and its quantizer; `None` if it is not quantized.

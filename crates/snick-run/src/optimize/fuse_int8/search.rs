@@ -1,5 +1,7 @@
 //! Searches a plan for the layers that can be computed on codes.
 
+use std::sync::Arc;
+
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::{Fact, Graph, NodeId, Op, Value};
 use snick_tensor::Tensor;
@@ -189,17 +191,22 @@ impl<'a> Search<'a> {
             groups.push(end / Quantizer::GROUP..(end + count) / Quantizer::GROUP);
             end += count;
         }
-        let quantizers = inputs.iter().map(|input| Some((*input, self.values.get(*input)?.clone())));
-        let quantizers: Vec<_> = quantizers.collect::<Option<_>>()?;
-        if end != channels || quantizers.iter().any(|(_, quantizer)| quantizer.channels() == 0) {
+        let is_image = |quantizer: &Arc<Quantizer>| quantizer.channels() > 0;
+        let quantizer =
+            |input: &Value| Some((*input, self.values.get(*input).filter(|of| is_image(of))?.clone()));
+        let quantizers: Vec<_> = inputs.iter().map(quantizer).collect::<Option<_>>()?;
+        let needed = |output: &Value| found.quantizers.get(output).is_some_and(is_image);
+        let needed: Vec<(usize, Value)> =
+            outputs.iter().copied().enumerate().filter(|(_, output)| needed(output)).collect();
+        if end != channels || needed.is_empty() {
             return None;
         }
-        for (i, output) in outputs.iter().enumerate().filter(|(_, of)| found.quantizers.contains_key(of)) {
+        for (i, output) in needed {
             let kind = match node.op() {
                 Op::Concat(_) => QuantizedStep::Concat,
                 _ => QuantizedStep::Part(groups[i].clone()),
             };
-            found.computed.insert(*output, Computed { kind, pool: None, inputs: inputs.clone() });
+            found.computed.insert(output, Computed { kind, pool: None, inputs: inputs.clone() });
         }
         found.quantizers.extend(quantizers);
         found.replaced.insert(step.node);

@@ -44,16 +44,19 @@ impl QuantizedFilters<'_> {
     /// Subtracts the zero points. `None` if a difference does not fit in `i8`, a zero point is not an
     /// integer, or a rule is not supported.
     pub(in crate::kernels) fn integers(&self) -> Option<IntegerFilters> {
-        if !matches!(self.codes.element_type(), ElementType::I8 | ElementType::U8) {
-            return None;
-        }
+        let (stored, is_signed) = (self.codes.contiguous(), self.codes.element_type() == ElementType::I8);
+        let bytes: &[u8] = if is_signed {
+            bytemuck::cast_slice(stored.as_slice::<i8>().ok()?)
+        } else {
+            stored.as_slice().ok()?
+        };
         let rules = self.rules()?;
-        let all = self.codes.to_i64_vec().ok()?;
-        let length = all.len().checked_div(rules.len()).filter(|&length| length > 0)?;
-        let mut codes = Vec::with_capacity(all.len());
-        for (filter, unpack) in all.chunks_exact(length).zip(&rules) {
-            for &code in filter {
-                let code = unpack.quantize.map_or(code, |rule| rule.level(code as f32).into());
+        let length = bytes.len().checked_div(rules.len()).filter(|&length| length > 0)?;
+        let mut codes = Vec::with_capacity(bytes.len());
+        for (filter, unpack) in bytes.chunks_exact(length).zip(&rules) {
+            for &byte in filter {
+                let code = if is_signed { byte.cast_signed().into() } else { byte.into() };
+                let code: i64 = unpack.quantize.map_or(code, |rule| rule.level(code as f32).into());
                 codes.push(i8::try_from(code - unpack.zero).ok()?);
             }
         }

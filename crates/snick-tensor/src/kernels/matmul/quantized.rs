@@ -59,10 +59,10 @@ impl QuantizedMatMul {
         Some(Self { weights, depth, factors, offsets })
     }
 
-    /// Multiplies codes `[.., K]` with the weights, and applies element-wise functions to the values.
+    /// Multiplies codes `[.., K]` with the weights; the result is `[.., N]`.
     ///
     /// # Errors
-    /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; those of [`Stage::apply`]; memory.
+    /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn run(&self, codes: &Tensor) -> Result<Tensor, TensorError> {
         self.multiply(codes, &self.dims(codes)?, None)
     }
