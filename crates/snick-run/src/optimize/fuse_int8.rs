@@ -398,10 +398,18 @@ mod tests {
         let layers = layers.concat();
         let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
         assert_eq!(on_codes(&graph(&layers)), expected([2, 3]));
-        // A MatMul reads joined channels.
-        let layers =
-            layers + "  %q = MatMul-1(%d, %w) {transpose_a: false, transpose_b: true}\n  %o = Result-1(%q)\n";
+        // A MatMul reads joined channels, of a matrix or of an image.
+        let product =
+            "  %q = MatMul-1(%d, %w) {transpose_a: false, transpose_b: true}\n  %o = Result-1(%q)\n";
+        let layers = layers + product;
         assert_eq!(on_codes(&graph(&layers)), expected([2, 3]));
+        let joined = [
+            quantize("a", "x", [-2.0, 127.0 / 64.0]),
+            "  %d = Concat-1(%a, %a) {axis: 1}\n".into(),
+            weights("w", &[48, 24]),
+            product.into(),
+        ];
+        assert_eq!(on_codes(&graph(&joined.concat())), expected([1, 1]));
     }
 
     /// A MatMul of codes, and the layers after it. The second MatMul has weights that are not transposed, and
@@ -412,9 +420,10 @@ mod tests {
         let product = |name: &str, of: &str, by: &str, transpose: bool| {
             format!("  %{name} = MatMul-1(%{of}, %{by}) {{transpose_a: false, transpose_b: {transpose}}}\n")
         };
-        let by_column = weights("v", &[48, 96]).replace("f32[48, 1]", "f32[1, 96]");
         let scales =
             |count: usize| (0..count).map(|i| ["0.00317", "0.0209"][i % 2]).collect::<Vec<_>>().join(", ");
+        let by_column = weights("v", &[48, 96]).replace("f32[48, 1]", "f32[1, 96]");
+        let by_column = by_column.replace(&scales(48), &scales(96));
         let layers = [
             constant("dims", "96, 48"),
             "  %rows = Reshape-1(%x, %dims) {special_zero: false}\n".into(),
@@ -422,7 +431,7 @@ mod tests {
             weights("w", &[96, 48]),
             product("c", "a", "w", true),
             "  %bias = Const-1 f32[1] <0.5>\n  %d = Add-1(%c, %bias) {auto_broadcast: numpy}\n".into(),
-            by_column.replace(&scales(48), &scales(96)),
+            by_column.clone(),
             product("e", "a", "v", false),
             "  %f = Sigmoid-1(%e)\n  %g = Multiply-1(%d, %f) {auto_broadcast: numpy}\n".into(),
             "  %y = Result-1(%g)\n".into(),
@@ -430,6 +439,10 @@ mod tests {
         let expected = if QuantizedConvolution::is_fast() { [1, 0] } else { [0, 0] };
         let layers = layers.concat();
         assert_eq!(on_codes(&graph(&layers)), expected);
+        // Weights so large that other products would keep them packed.
+        let large = layers.replace(&weights("w", &[96, 48]), &weights("w", &[256, 256]));
+        let large = large.replace(&by_column, &weights("v", &[256, 256])).replace("96, 48", "18, 256");
+        assert_eq!(on_codes(&graph(&large.replace("transpose_b: false", "transpose_b: true"))), expected);
         assert_eq!(on_codes(&graph(&layers.replace("f32", "f16"))), expected);
     }
 
