@@ -137,6 +137,18 @@ pub(crate) fn soft_plus<I: Instructions>(x: f32) -> f32 {
     if x.is_nan() { x } else { x.max(0.0) + rest }
 }
 
+/// The hard sigmoid: a line between 0 and 1.
+#[inline(always)]
+pub(crate) fn h_sigmoid(x: f32) -> f32 {
+    (x + 3.0).clamp(0.0, 6.0) * (1.0 / 6.0)
+}
+
+/// `x * h_sigmoid(x)`
+#[inline(always)]
+pub(crate) fn h_swish(x: f32) -> f32 {
+    x * h_sigmoid(x)
+}
+
 /// The error function, within 3e-7.
 #[inline(always)]
 pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {

@@ -214,11 +214,12 @@ impl<'a> Search<'a> {
     }
 
     /// Matches the layers after a convolution: optionally a bias, a PReLU, a scale, a shift and a clamp, with
-    /// at most one MaxPool at any position among them, and then a FakeQuantize. These layers must be the only
+    /// at most one MaxPool at any position among them, or a bias and an HSwish; and then a FakeQuantize. These layers must be the only
     /// readers of the values between them. `outputs` is the number of output channels.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
         let mut layers = vec![convolution.node];
         let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
+        let mut has_hswish = false;
         let mut pool = None;
         let mut slot = convolution.first;
         loop {
@@ -230,12 +231,20 @@ impl<'a> Search<'a> {
             match self.values.op(step.node) {
                 Op::FakeQuantize(_) => {
                     let quantizer = self.values.get(Value { node: step.node, port: 0 })?.clone();
-                    let after = QuantizedEpilogue { bias, slope, scale, shift, clamp, quantizer };
+                    let after = QuantizedEpilogue { bias, has_hswish, slope, scale, shift, clamp, quantizer };
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
-                Op::MaxPool(_) if pool.is_none() => pool = Some(self.values.pool(step)?),
-                // After a clamp, only a MaxPool or the FakeQuantize may follow.
-                _ if clamp.is_some() => return None,
+                Op::MaxPool(_) if pool.is_none() && !has_hswish => pool = Some(self.values.pool(step)?),
+                Op::HSwish(_)
+                    if !has_hswish
+                        && pool.is_none()
+                        && [&slope, &scale, &shift].iter().all(|of| of.is_none())
+                        && clamp.is_none() =>
+                {
+                    has_hswish = true
+                }
+                // After a clamp or HSwish, only a MaxPool or the FakeQuantize may follow.
+                _ if clamp.is_some() || has_hswish => return None,
                 Op::Arithmetic(op) if shift.is_none() && op.broadcast == AutoBroadcast::Numpy => {
                     let is_first = [&bias, &slope, &scale].iter().all(|constant| constant.is_none());
                     let constant = match op.function {

@@ -292,7 +292,10 @@ mod tests {
                 shift: Some(shift.clone()),
                 ..epilogue.clone()
             };
-            for (epilogue, results) in [(epilogue, clamp(&sums)), (with_scale, clamp(&scaled))] {
+            let with_hswish = QuantizedEpilogue { has_hswish: true, ..epilogue.clone() };
+            let curved = clamp(&UnaryOp::HSwish.apply(&sums).unwrap());
+            let epilogues = [(epilogue, clamp(&sums)), (with_scale, clamp(&scaled)), (with_hswish, curved)];
+            for (epilogue, results) in epilogues {
                 let expected = fake_quantize(&results, out_ends, 256).unwrap();
                 let convolution =
                     QuantizedConvolution::new(filters, &input, [height, width], window, Some(&epilogue));
@@ -367,6 +370,11 @@ mod tests {
             check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(1, 1, 1), Form::Ranges, ranges);
             check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(0, 1, 1), Form::Scales, ranges);
         }
+        // The padding has codes whose values are nearly 0.
+        let nearly: [[f32; 2]; 3] =
+            [1.31f64, 0.77, 1.9].map(|high| [(-high * 128.0 / 127.0) as f32, high as f32]);
+        check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(1, 1, 1), Form::Scales, &nearly);
+        check([2, 6, 14, 11], &[6, 1, 1, 5, 5], &padded(2, 2, 1), Form::Scales, &nearly);
     }
 
     fn padded(pad: isize, stride: usize, dilation: usize) -> Window {

@@ -68,7 +68,8 @@ impl QuantizedDense {
             None if integers.are_precise() => vec![ChannelEpilogue::NONE; shape.outputs],
             None => return None,
         };
-        let requantizations = Requantizations::new(&integers, |_| rule, correction.as_ref(), &epilogues)?;
+        let requantizations =
+            Requantizations::new(&integers, |_| (rule, 0.0), correction.as_ref(), &epilogues)?;
         let fallback = epilogue.map(|_| FloatFallback {
             filters: integers,
             by_tap,

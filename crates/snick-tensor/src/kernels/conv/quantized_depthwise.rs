@@ -34,6 +34,10 @@ const BLOCK: usize = 16;
 /// Elements that a block reads from its first element on: with a stride of 2, two vectors and two elements.
 const BLOCK_READS: usize = 2 * LANES + 2;
 
+/// The largest value of a padding code that counts as 0, in steps of the quantizer. Tools round the ends of
+/// ranges so that 0 has a code, up to rounding errors.
+const NEARLY_ZERO: f32 = 1.0 / 65536.0;
+
 /// One value per lane, aligned to a cache line.
 type Lanes<T> = Aligned<[T; LANES]>;
 
@@ -71,7 +75,7 @@ impl QuantizedDepthwise {
         WindowGrid { axes: grid.axes.map(|axis| WindowAxis { stride: 1, ..axis }), out, ..*grid }
     }
 
-    /// `None` if the image is padded with a code that does not represent 0, or if [`Requantizations::new`] or
+    /// `None` if the image is padded with a code that does not represent 0 up to rounding errors, or if [`Requantizations::new`] or
     /// [`QuantizedEpilogue::channels`] is `None`.
     pub fn new(
         shape: &ConvShape,
@@ -82,8 +86,10 @@ impl QuantizedDepthwise {
         let [_, rows, columns] = shape.grid.axes;
         let (padding, rules) = (input.nearest_to_zero(), input.rules().to_vec());
         let codes = padding.iter().flat_map(|quad| quad.0.to_le_bytes());
-        let is_zero = rules.iter().zip(codes).all(|(rule, code)| rule.value(code.into()) == 0.0);
-        if !is_zero && shape.grid.is_padded() {
+        let padding_values: Vec<f32> =
+            rules.iter().zip(codes).map(|(rule, code)| rule.value(code.into())).collect();
+        let is_nearly_zero = |(rule, value): (&Rule<f32>, &f32)| value.abs() <= rule.step.abs() * NEARLY_ZERO;
+        if shape.grid.is_padded() && !rules.iter().zip(&padding_values).all(is_nearly_zero) {
             return None;
         }
         let layout = PlaneLayout::new(&Self::dense_grid(&shape.grid));
@@ -107,7 +113,12 @@ impl QuantizedDepthwise {
         }
         let steps = steps.into_iter().map(|step| taps[step.start]).collect();
         let epilogues = epilogue.channels()?;
-        let all = Requantizations::new(&integers, |channel| rules[channel], None, &epilogues)?;
+        let all = Requantizations::new(
+            &integers,
+            |channel| (rules[channel], padding_values[channel]),
+            None,
+            &epilogues,
+        )?;
         let requantizations = all.filters.as_chunks().0.iter().map(by_lane).collect();
         Some(Self {
             grid: shape.grid,
@@ -147,6 +158,15 @@ impl QuantizedDepthwise {
         });
     }
 
+    /// Whether an element of a padded image is padding.
+    fn is_padding(&self, at: usize) -> bool {
+        let row_len = self.layout.row_len();
+        let places = [(at / row_len, &self.grid.axes[1]), (at % row_len, &self.grid.axes[2])];
+        places
+            .into_iter()
+            .any(|(place, axis)| !(axis.before..axis.before + axis.size as isize).contains(&(place as isize)))
+    }
+
     /// Computes the code of a result in floats, for the window at `at` of a padded image.
     #[inline(never)]
     fn code_of_floats(&self, image: &[I8x4Dot], at: usize, channel: usize) -> u32 {
@@ -156,6 +176,7 @@ impl QuantizedDepthwise {
         for (&tap, &code) in self.taps.iter().zip(codes) {
             let I8x4Dot(quad) = image.get(at + tap).copied().unwrap_or_default();
             let value = rule.value(((quad >> shift) & 0xff) as f32);
+            let value = if self.is_padding(at + tap) { 0.0 } else { value };
             sum = self.integers.weight(channel, code).mul_add(value, sum);
         }
         self.epilogues[channel].code(sum)
@@ -170,6 +191,7 @@ fn by_lane(channels: &[Requantization<f32>; CHANNELS]) -> Requantization<Lanes<f
     Requantization {
         factor: lanes(|of| of.factor),
         offset: lanes(|of| of.offset),
+        has_hswish: channels[0].has_hswish,
         slopes: [lanes(|of| of.slopes[0]), lanes(|of| of.slopes[1])],
         shift: lanes(|of| of.shift),
         low: lanes(|of| of.low),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::kernels::fake_quantize::Rule;
+use crate::kernels::math::h_swish;
 use crate::kernels::quantizer::Quantizer;
 use crate::{ElementType, Tensor};
 
@@ -13,6 +14,8 @@ use crate::{ElementType, Tensor};
 pub struct QuantizedEpilogue {
     /// Added to the sums.
     pub bias: Option<Tensor>,
+    /// Whether an HSwish is applied to the results of the previous step.
+    pub has_hswish: bool,
     /// Multiplies negative results of the previous step, as in a PReLU.
     pub slope: Option<Tensor>,
     /// Multiplies all results of the previous step.
@@ -28,7 +31,7 @@ pub struct QuantizedEpilogue {
 impl QuantizedEpilogue {
     /// An epilogue that only quantises.
     pub fn new(quantizer: Arc<Quantizer>) -> Self {
-        Self { bias: None, slope: None, scale: None, shift: None, clamp: None, quantizer }
+        Self { bias: None, has_hswish: false, slope: None, scale: None, shift: None, clamp: None, quantizer }
     }
 
     /// The epilogue of each channel, with the last channel repeated to a multiple of four. `None` if a tensor
@@ -47,16 +50,24 @@ impl QuantizedEpilogue {
             let i = i.min(outputs - 1);
             let within = |bound: f32| bound.max(rule.low).min(rule.high);
             let rule = Rule { low: within(min), high: within(max), ..*rule };
-            ChannelEpilogue { bias: biases[i], slope: slopes[i], scale: scales[i], shift: shifts[i], rule }
+            ChannelEpilogue {
+                bias: biases[i],
+                has_hswish: self.has_hswish,
+                slope: slopes[i],
+                scale: scales[i],
+                shift: shifts[i],
+                rule,
+            }
         };
         Some(self.quantizer.rules().iter().enumerate().map(channel).collect())
     }
 }
 
-/// The epilogue of one channel: `quantize(prelu(sum + bias) * scale + shift)`.
+/// The epilogue of one channel: `quantize(prelu(hswish(sum + bias)) * scale + shift)`.
 #[derive(Copy, Clone)]
 pub(super) struct ChannelEpilogue {
     pub bias: f32,
+    pub has_hswish: bool,
     pub slope: f32,
     pub scale: f32,
     pub shift: f32,
@@ -69,24 +80,30 @@ impl ChannelEpilogue {
     pub const NONE: Self = {
         let (low, high) = (f32::MIN, f32::MAX);
         let rule = Rule { low, high, scale: 1.0, shift: 0.0, step: 1.0, output_low: 0.0 };
-        ChannelEpilogue { bias: 0.0, slope: 1.0, scale: 1.0, shift: 0.0, rule }
+        ChannelEpilogue { bias: 0.0, has_hswish: false, slope: 1.0, scale: 1.0, shift: 0.0, rule }
     };
 
     /// The code of a sum, rounded as the float kernels round.
     #[inline(always)]
     pub fn code(&self, sum: f32) -> u32 {
         let x = sum + self.bias;
+        let x = if self.has_hswish { h_swish(x) } else { x };
         let x = if x < 0.0 { x * self.slope } else { x };
         self.rule.level(x * self.scale + self.shift)
     }
 
     /// Whether the quantizer directly follows the bias.
     pub fn is_linear(&self) -> bool {
-        [self.slope, self.scale, self.shift] == [1.0, 1.0, 0.0]
+        !self.has_hswish && [self.slope, self.scale, self.shift] == [1.0, 1.0, 0.0]
     }
 
     /// The largest factor by which the epilogue amplifies a difference between two sums.
     pub fn steepness(&self) -> f32 {
-        self.scale.abs() * self.slope.abs().max(1.0)
+        self.scale.abs() * self.slope.abs().max(1.0) * self.hswish_steepness()
+    }
+
+    /// The largest slope of the HSwish, or 1 without it.
+    pub fn hswish_steepness(&self) -> f32 {
+        if self.has_hswish { 1.5 } else { 1.0 }
     }
 }

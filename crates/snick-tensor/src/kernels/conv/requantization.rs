@@ -14,12 +14,14 @@ use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{I8x4Dot, Instructions, Vector};
 
-/// The requantisation of the sums of a filter: `prelu(sum * factor + offset) + shift`, clamped and rounded.
-/// `T` is a number, or one number per lane of a vector.
+/// The requantisation of the sums of a filter: `prelu(hswish(sum * factor + offset)) + shift`, clamped and
+/// rounded. `T` is a number, or one number per lane of a vector.
 #[derive(Copy, Clone)]
 pub(super) struct Requantization<T> {
     pub factor: T,
     pub offset: T,
+    /// Whether the HSwish is applied.
+    pub has_hswish: bool,
     /// The factors of negative values, and of all others.
     pub slopes: [T; 2],
     pub shift: T,
@@ -34,6 +36,7 @@ impl Requantization<f32> {
     const NO_FILTER: Self = Requantization {
         factor: 0.0,
         offset: 0.0,
+        has_hswish: false,
         slopes: [1.0; 2],
         shift: 0.0,
         low: 0.0,
@@ -48,6 +51,7 @@ impl<T> Requantization<T> {
         Requantization {
             factor: f(&self.factor),
             offset: f(&self.offset),
+            has_hswish: self.has_hswish,
             slopes: [f(&self.slopes[0]), f(&self.slopes[1])],
             shift: f(&self.shift),
             low: f(&self.low),
@@ -59,8 +63,8 @@ impl<T> Requantization<T> {
 
 impl<V: Vector<f32>> Requantization<V> {
     /// Returns the codes of sums before they are clamped to 0..=255. The second vector is negative in the
-    /// lanes of unambiguous codes; see [`is_ambiguous`]. `IS_LINEAR` requires that there are no slopes and no
-    /// shift, and that the bounds are the first and last code.
+    /// lanes of unambiguous codes; see [`is_ambiguous`]. `IS_LINEAR` requires that there are no HSwish, slopes
+    /// or shift, and that the bounds are the first and last code.
     #[inline(always)]
     pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(
         &self,
@@ -71,7 +75,13 @@ impl<V: Vector<f32>> Requantization<V> {
             // Negative results are frequent and all have code 0.
             [_, results] = I::min_max(results, V::splat(0.0));
         } else {
-            let [negative, others] = I::min_max(results, V::splat(0.0));
+            let zero = V::splat(0.0);
+            if self.has_hswish {
+                let [_, gate] = I::min_max(results.plus(V::splat(3.0)), zero);
+                let [gate, _] = I::min_max(gate, V::splat(6.0));
+                results = results.multiply_add(gate.multiply_add(V::splat(1.0 / 6.0), zero), zero);
+            }
+            let [negative, others] = I::min_max(results, zero);
             let [below, above] = self.slopes;
             results = others.multiply_add(above, negative.multiply_add(below, self.shift));
             let [_, results_from_low] = I::min_max(results, self.low);
@@ -114,11 +124,11 @@ pub(super) struct Requantizations {
 }
 
 impl Requantizations {
-    /// `input` returns the rule of the codes that a filter reads. `None` if [`Filter::requantization`] is
-    /// `None` for any filter.
+    /// `input` returns the rule of the codes that a filter reads, and the value of its padding, where that is
+    /// taken for 0. `None` if [`Filter::requantization`] is `None` for any filter.
     pub fn new(
         filters: &IntegerFilters,
-        input: impl Fn(usize) -> Rule<f32>,
+        input: impl Fn(usize) -> (Rule<f32>, f32),
         padding: Option<&PaddingCorrection>,
         epilogues: &[ChannelEpilogue],
     ) -> Option<Self> {
@@ -128,9 +138,9 @@ impl Requantizations {
         let mut padding_offsets = Vec::new();
         let codes = filters.codes.chunks_exact(length).enumerate();
         let filter = |(i, codes)| {
-            let input = input(i);
+            let (input, padding_value) = input(i);
             let (rule, scaling, epilogue) = (filters.rules[i], filters.scaling(i, &input), epilogues[i]);
-            let filter = Filter { codes, rule, scaling, input, epilogue };
+            let filter = Filter { codes, rule, scaling, input, padding_value, epilogue };
             filter.requantization(is_linear, padding, &mut padding_offsets)
         };
         let mut filters: Vec<_> = codes.map(filter).collect::<Option<_>>()?;
@@ -153,6 +163,7 @@ struct Filter<'a> {
     scaling: [f64; 2],
     /// The rule of the codes that it reads.
     input: Rule<f32>,
+    padding_value: f32,
     epilogue: ChannelEpilogue,
 }
 
@@ -165,11 +176,21 @@ impl Filter<'_> {
         padding: Option<&PaddingCorrection>,
         padding_offsets: &mut Vec<f32>,
     ) -> Option<Requantization<f32>> {
-        let Self { codes, rule: CodeRule { scale, .. }, scaling: [factor, offset], input, epilogue } = self;
-        let ChannelEpilogue { bias, slope, scale: after_scale, shift: after_shift, rule } = epilogue;
+        let Self {
+            codes,
+            rule: CodeRule { scale, .. },
+            scaling: [factor, offset],
+            input,
+            padding_value,
+            epilogue,
+        } = self;
+        let ChannelEpilogue { bias, has_hswish, slope, scale: after_scale, shift: after_shift, rule } =
+            epilogue;
         let squares: i64 = codes.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
         let code = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
         let to_code = f64::from(*after_scale) * f64::from(rule.scale);
+        // An HSwish reads values, and its results are scaled to codes.
+        let (to_code, from_hswish) = if *has_hswish { (1.0, to_code as f32) } else { (to_code, 1.0) };
         let result = offset + f64::from(*bias);
         let factor = (factor * to_code) as f32;
         let offset_of = |result: f64| if is_linear { code(result) } else { result * to_code } as f32;
@@ -185,6 +206,7 @@ impl Filter<'_> {
         }
         // A negative scale flips the sign that selects the slope.
         let slopes = if *after_scale < 0.0 { [1.0, *slope] } else { [*slope, 1.0] };
+        let slopes = slopes.map(|slope| slope * from_hswish);
         let length = codes.len() as f32;
         let largest_result =
             (f32::from(i8::MIN).abs() * f32::from(u8::MAX) * length).mul_add(factor.abs(), largest_offset);
@@ -196,18 +218,22 @@ impl Filter<'_> {
         // The error of a float sum, in units of a code. `range` bounds the results that matter: results
         // outside the quantizer's range are clamped and never ambiguous.
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
-        let range = rule.low.abs().max(rule.high.abs()) + after_shift.abs();
+        let range =
+            rule.low.abs().max(rule.high.abs()).max(if *has_hswish { 3.0 } else { 0.0 }) + after_shift.abs();
         let partial = largest * scale.abs() * (squares as f32).sqrt() + bias.abs();
         let largest_sum = epilogue.steepness() * partial + range;
         let rounded = SUM_ERROR * f32::EPSILON / 2.0 * length.sqrt() * largest_sum * rule.scale;
-        // The error of integer filters whose zero points are only approximately integers.
-        let remainder = self.rule.remainder() * largest * length;
+        // The error of integer filters whose zero points are only approximately integers, and of padding.
+        let padding_error = padding_value.abs() * f32::from(i8::MIN).abs();
+        let remainder = (self.rule.remainder() * largest + padding_error) * length;
         let ignored = remainder * scale.abs() * epilogue.steepness() * rule.scale;
-        let parts = slope.abs().max(1.0) * largest_offset + shift.abs() + rule.shift.abs();
-        let roundings = if is_linear { 1.0 } else { 2.0 };
+        let steepness = slope.abs().max(1.0) * from_hswish.abs() * epilogue.hswish_steepness();
+        let parts = steepness * largest_offset + shift.abs() + rule.shift.abs();
+        let roundings = if is_linear { 1.0 } else { 2.0 + epilogue.hswish_steepness() };
         let code_error = roundings * (CODE_ERROR + PART_ERROR * parts);
         let unambiguous = (0.5 - code_error - rounded - ignored).max(0.0);
         let [low, high] = [rule.low, rule.high].map(|bound| code(bound.into()) as f32);
-        Some(Requantization { factor, offset, slopes, shift, low, high, doubt: -(unambiguous * unambiguous) })
+        let (has_hswish, doubt) = (*has_hswish, -(unambiguous * unambiguous));
+        Some(Requantization { factor, offset, has_hswish, slopes, shift, low, high, doubt })
     }
 }

@@ -50,7 +50,6 @@ impl<E: Elements> Vectorised for Apply<E> {
     #[inline(always)]
     fn run<I: Instructions>(self) -> bool {
         let Self { op, elements } = self;
-        let hard = |x: f32| (x + 3.0).clamp(0.0, 6.0) * (1.0 / 6.0);
         match op {
             Abs => elements.each(f32::abs),
             Ceiling => elements.each(f32::ceil),
@@ -65,8 +64,8 @@ impl<E: Elements> Vectorised for Apply<E> {
             SoftSign => elements.each(|x| x / (1.0 + x.abs())),
             Sqrt => elements.each(f32::sqrt),
             Tanh => elements.each(math::tanh::<I>),
-            HSigmoid => elements.each(hard),
-            HSwish => elements.each(|x| x * hard(x)),
+            HSigmoid => elements.each(math::h_sigmoid),
+            HSwish => elements.each(math::h_swish),
             Mish => elements.each(math::mish::<I>),
             RoundHalfToEven => elements.each(f32::round_ties_even),
             GeluErf => elements.each(math::gelu_erf::<I>),
