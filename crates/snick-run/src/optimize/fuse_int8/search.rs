@@ -235,14 +235,6 @@ impl<'a> Search<'a> {
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
                 Op::MaxPool(_) if pool.is_none() && !has_hswish => pool = Some(self.values.pool(step)?),
-                Op::HSwish(_)
-                    if !has_hswish
-                        && pool.is_none()
-                        && [&slope, &scale, &shift].iter().all(|of| of.is_none())
-                        && clamp.is_none() =>
-                {
-                    has_hswish = true
-                }
                 // After a clamp or HSwish, only a MaxPool or the FakeQuantize may follow.
                 _ if clamp.is_some() || has_hswish => return None,
                 Op::Arithmetic(op) if shift.is_none() && op.broadcast == AutoBroadcast::Numpy => {
@@ -268,6 +260,12 @@ impl<'a> Search<'a> {
                     }
                     slope = Some(value);
                 }
+                _ if self.unary(step.node)? == UnaryOp::HSwish => {
+                    if pool.is_some() || [&slope, &scale, &shift].iter().any(|constant| constant.is_some()) {
+                        return None;
+                    }
+                    has_hswish = true;
+                }
                 _ => clamp = Some(self.clamp(step.node)?),
             }
             layers.push(step.node);
@@ -286,13 +284,21 @@ impl<'a> Search<'a> {
         constant.broadcast_to(&[1, outputs, 1, 1]).is_ok().then_some(constant)
     }
 
-    /// The bounds to which a layer clamps.
-    fn clamp(&self, node: NodeId) -> Option<[f32; 2]> {
+    /// The element-wise function of a layer with one input.
+    fn unary(&self, node: NodeId) -> Option<UnaryOp> {
         let inputs = self.graph.inputs(node).into_iter();
         let facts: Option<Vec<&Fact>> = inputs.map(|input| self.graph.fact(input?)).collect();
         match self.values.op(node).element_function(&facts?)? {
-            ElementFunction::Unary(UnaryOp::Relu) => Some([0.0, f32::INFINITY]),
-            ElementFunction::Unary(UnaryOp::Clamp { min, max }) => Some([min as f32, max as f32]),
+            ElementFunction::Unary(op) => Some(op),
+            ElementFunction::Binary(_) => None,
+        }
+    }
+
+    /// The bounds to which a layer clamps.
+    fn clamp(&self, node: NodeId) -> Option<[f32; 2]> {
+        match self.unary(node)? {
+            UnaryOp::Relu => Some([0.0, f32::INFINITY]),
+            UnaryOp::Clamp { min, max } => Some([min as f32, max as f32]),
             _ => None,
         }
     }
