@@ -34,9 +34,10 @@ const BLOCK: usize = 16;
 /// Elements that a block reads from its first element on: with a stride of 2, two vectors and two elements.
 const BLOCK_READS: usize = 2 * LANES + 2;
 
-/// The largest value of a padding code that counts as 0, in steps of the quantizer. Tools round the ends of
-/// ranges so that 0 has a code, up to rounding errors.
-const NEARLY_ZERO: f32 = 1.0 / 65536.0;
+/// The largest value of a padding code that counts as 0, in steps of the quantizer. Tools choose the ends of
+/// ranges so that 0 has a code. These ends are up to 255 steps from 0, and rounding changes them by up to half
+/// an epsilon.
+const NEARLY_ZERO: f32 = 512.0 * f32::EPSILON;
 
 /// One value per lane, aligned to a cache line.
 type Lanes<T> = Aligned<[T; LANES]>;
