@@ -1,8 +1,9 @@
 //! Quantises images and matrices to the codes of a FakeQuantize, one byte each, and back.
 //!
-//! **Layout.** Quantised matrices are `u8` tensors with the dims of the values. Quantised images are `u32` tensors `[N, C / 4, spatial..]`. An element holds the codes of four
-//! channels at one position, the first channel in the lowest byte: the operand of one int8 dot product. If
-//! the number of channels is not a multiple of four, the last bytes are padding.
+//! **Layout.** Quantised matrices are `u8` tensors with the dims of the values. Quantised images are `u32`
+//! tensors `[N, C / 4, spatial..]`. An element holds the codes of four channels at one position, the first
+//! channel in the lowest byte: the operand of one int8 dot product. If the number of channels is not a
+//! multiple of four, the last bytes are padding.
 //!
 //! **Loop nest**, outer to inner: images and groups of four channels; positions.
 //!

@@ -214,8 +214,9 @@ impl<'a> Search<'a> {
     }
 
     /// Matches the layers after a convolution: optionally a bias, a PReLU, a scale, a shift and a clamp, with
-    /// at most one MaxPool at any position among them, or a bias and an HSwish; and then a FakeQuantize. These layers must be the only
-    /// readers of the values between them. `outputs` is the number of output channels.
+    /// at most one MaxPool at any position among them, or a bias, an HSwish and a clamp; and then a
+    /// FakeQuantize. These layers must be the only readers of the values between them. `outputs` is the number
+    /// of output channels.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
         let mut layers = vec![convolution.node];
         let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
@@ -235,8 +236,9 @@ impl<'a> Search<'a> {
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
                 Op::MaxPool(_) if pool.is_none() && !has_hswish => pool = Some(self.values.pool(step)?),
-                // After a clamp or HSwish, only a MaxPool or the FakeQuantize may follow.
-                _ if clamp.is_some() || has_hswish => return None,
+                // After a clamp, only a MaxPool or the FakeQuantize may follow.
+                _ if clamp.is_some() => return None,
+                Op::Arithmetic(_) | Op::PRelu(_) if has_hswish => return None,
                 Op::Arithmetic(op) if shift.is_none() && op.broadcast == AutoBroadcast::Numpy => {
                     let is_first = [&bias, &slope, &scale].iter().all(|constant| constant.is_none());
                     let constant = match op.function {
@@ -261,7 +263,8 @@ impl<'a> Search<'a> {
                     slope = Some(value);
                 }
                 _ if self.unary(step.node)? == UnaryOp::HSwish => {
-                    if pool.is_some() || [&slope, &scale, &shift].iter().any(|constant| constant.is_some()) {
+                    if has_hswish || pool.is_some() || [&slope, &scale, &shift].iter().any(|of| of.is_some())
+                    {
                         return None;
                     }
                     has_hswish = true;

@@ -76,8 +76,8 @@ impl QuantizedDepthwise {
         WindowGrid { axes: grid.axes.map(|axis| WindowAxis { stride: 1, ..axis }), out, ..*grid }
     }
 
-    /// `None` if the image is padded with a code that does not represent 0 up to rounding errors, or if [`Requantizations::new`] or
-    /// [`QuantizedEpilogue::channels`] is `None`.
+    /// `None` if the image is padded with a code that does not represent 0, up to rounding errors, or if
+    /// [`Requantizations::new`] or [`QuantizedEpilogue::channels`] is `None`.
     pub fn new(
         shape: &ConvShape,
         integers: IntegerFilters,
@@ -87,10 +87,13 @@ impl QuantizedDepthwise {
         let [_, rows, columns] = shape.grid.axes;
         let (padding, rules) = (input.nearest_to_zero(), input.rules().to_vec());
         let codes = padding.iter().flat_map(|quad| quad.0.to_le_bytes());
-        let padding_values: Vec<f32> =
-            rules.iter().zip(codes).map(|(rule, code)| rule.value(code.into())).collect();
+        let value = |(rule, code): (&Rule<f32>, u8)| match shape.grid.is_padded() {
+            true => rule.value(code.into()),
+            false => 0.0,
+        };
+        let padding_values: Vec<f32> = rules.iter().zip(codes).map(value).collect();
         let is_nearly_zero = |(rule, value): (&Rule<f32>, &f32)| value.abs() <= rule.step.abs() * NEARLY_ZERO;
-        if shape.grid.is_padded() && !rules.iter().zip(&padding_values).all(is_nearly_zero) {
+        if !rules.iter().zip(&padding_values).all(is_nearly_zero) {
             return None;
         }
         let layout = PlaneLayout::new(&Self::dense_grid(&shape.grid));
