@@ -28,10 +28,9 @@ pub(crate) enum QuantizedStep {
     Quantize(Arc<Quantizer>),
     /// Converts codes to values.
     Dequantize(Arc<Quantizer>),
-    /// Computes a convolution of codes, and the fused layers after it; the result consists of codes.
+    /// Computes a convolution of codes. The result consists of values, or of codes if layers after it up to a
+    /// FakeQuantize are part of the step.
     Convolve(Box<QuantizedConvolution>),
-    /// Computes a convolution of codes; the result consists of values.
-    ConvolveToValues(Box<QuantizedConvolution>),
     /// Multiplies codes with constant weights; the result consists of values.
     Multiply(Box<QuantizedMatMul>),
     /// Applies a MaxPool to codes.
@@ -39,7 +38,7 @@ pub(crate) enum QuantizedStep {
     /// Joins quantized images along the channels; inputs and result are codes.
     Concat,
     /// Selects these groups of channels of quantized images; input and result are codes.
-    Part(Range<usize>),
+    Slice(Range<usize>),
     /// Adds two quantized values; inputs and result are codes.
     Add { parts: [Arc<Quantizer>; 2], sum: Arc<Quantizer> },
 }
@@ -47,17 +46,22 @@ pub(crate) enum QuantizedStep {
 impl QuantizedStep {
     /// Whether the output consists of codes instead of values.
     pub(crate) fn returns_codes(&self) -> bool {
-        !matches!(self, Self::Dequantize(_)) && !self.is_contraction()
+        match self {
+            Self::Dequantize(_) | Self::Multiply(_) => false,
+            Self::Convolve(convolution) => convolution.returns_codes(),
+            _ => true,
+        }
     }
 
-    /// Whether the output consists of values that element-wise layers may follow; see [`Self::evaluate_then`].
+    /// Whether the output consists of sums of products as values, to which element-wise layers can be applied;
+    /// see [`Self::evaluate_then`].
     pub(crate) fn is_contraction(&self) -> bool {
-        matches!(self, Self::ConvolveToValues(_) | Self::Multiply(_))
+        !self.returns_codes() && !matches!(self, Self::Dequantize(_))
     }
 
     /// Whether the step only moves codes of channels.
     pub(crate) fn moves_channels(&self) -> bool {
-        matches!(self, Self::Concat | Self::Part(_))
+        matches!(self, Self::Concat | Self::Slice(_))
     }
 
     /// Computes the output and applies element-wise functions to it. `None` if they need a separate pass.
@@ -67,7 +71,7 @@ impl QuantizedStep {
         stages: &[Stage<&Tensor>],
     ) -> Result<Option<Tensor>, OpError> {
         Ok(match (self, inputs) {
-            (Self::ConvolveToValues(convolution), [codes]) => convolution.run_then(codes, stages)?,
+            (Self::Convolve(convolution), [codes]) => convolution.run_then(codes, stages)?,
             (Self::Multiply(product), [codes]) => product.run_then(codes, stages)?,
             _ => None,
         })
@@ -78,13 +82,11 @@ impl QuantizedStep {
         let output = match (self, inputs) {
             (Self::Quantize(quantizer), [values]) => quantizer.quantize(values)?,
             (Self::Dequantize(quantizer), [codes]) => quantizer.dequantize(codes)?,
-            (Self::Convolve(convolution) | Self::ConvolveToValues(convolution), [codes]) => {
-                convolution.run(codes)?
-            }
+            (Self::Convolve(convolution), [codes]) => convolution.run(codes)?,
             (Self::Multiply(product), [codes]) => product.run(codes)?,
             (Self::MaxPool(pool), [codes]) => pool.run(codes)?,
             (Self::Concat, inputs) => concat(&inputs.iter().collect::<Vec<_>>(), 1)?,
-            (Self::Part(groups), [codes]) => codes.slice(1, groups.start, groups.len(), 1)?,
+            (Self::Slice(groups), [codes]) => codes.slice(1, groups.start, groups.len(), 1)?,
             (Self::Add { parts: [left, right], sum }, [a, b]) => {
                 Quantizer::add([(&**left, a), (&**right, b)], sum)?
             }

@@ -47,7 +47,7 @@ pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPre
             let kind = StepKind::Quantized(kind);
             Step { node, kind, operands, first, outs: 1, is_checked: false }
         };
-        if let Some(Computed { kind, inputs, .. }) = found.values.remove(&node) {
+        if let Some(Computed { kind, inputs, .. }) = found.contractions.remove(&node) {
             steps.push(new(kind, read_all(&inputs), step.first));
             continue;
         }
@@ -94,18 +94,18 @@ pub(super) fn fuse_int8(plan: &mut Plan, graph: &Graph, half_precision: &HalfPre
 struct Found {
     /// The values that are computed as codes: outputs of FakeQuantizes, and of layers that move such outputs.
     quantizers: HashMap<Value, Arc<Quantizer>>,
-    /// How codes are computed. The codes of a FakeQuantize without an entry are computed by quantizing its
-    /// input; those of another layer, by quantizing its output.
+    /// How codes are computed. Without an entry, a FakeQuantize quantizes its input, and the output of any
+    /// other layer is quantized after it.
     computed: HashMap<Value, Computed>,
-    /// The layers whose outputs are values computed from codes.
-    values: HashMap<NodeId, Computed>,
+    /// The convolutions and products that read codes and whose outputs are values.
+    contractions: HashMap<NodeId, Computed>,
     /// Layers that quantized steps replace. They are still computed if they have other readers.
     replaced: HashSet<NodeId>,
 }
 
 impl Found {
     fn is_empty(&self) -> bool {
-        self.computed.is_empty() && self.values.is_empty()
+        self.computed.is_empty() && self.contractions.is_empty()
     }
 }
 
@@ -237,7 +237,7 @@ mod tests {
         let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
         let layers = layers.concat();
         assert_eq!(on_codes(&graph(&layers)), expected([5, 2]));
-        // These bounds are closer than those of the FakeQuantize, so the sum is computed on values.
+        // The Clamp cuts off values that the FakeQuantize keeps, so the sum is not computed on codes.
         let closer = layers.replace("ReLU-1(%j)", "Clamp-1(%j) {min: 0.0, max: 1.0}");
         assert_eq!(on_codes(&graph(&closer)), expected([5, 3]));
     }
@@ -287,8 +287,8 @@ mod tests {
             .concat()
         };
         let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
-        // The codes of the first FakeQuantize are split, those of the transposed values are computed from these,
-        // and all are joined.
+        // The first value is split on codes. The second one is transposed and then quantized. The Concat
+        // joins their codes.
         assert_eq!(on_codes(&graph(&layers(range))), expected([5, 1]));
         // Three channels do not share an element, so the joined values are quantized.
         let uneven = layers(range)

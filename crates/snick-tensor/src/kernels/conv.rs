@@ -27,6 +27,7 @@ pub use quantized_epilogue::QuantizedEpilogue;
 pub use quantized_filters::{QuantizedFilters, Unpacking};
 
 pub(super) use self::quantized::MAX_CODES_SUM;
+pub(super) use self::requantization::{Columns, values_of};
 
 use self::execute::convolve;
 use self::phase_planes::PlaneLayout;

@@ -258,7 +258,8 @@ impl<'a, T> Epilogue<'a, T> {
         (self.function)(self.first + first, piece);
     }
 
-    /// Applies the function to the columns that have been stored in a row; from `at` on.
+    /// Applies the function to the columns `at` of a row, which is `out` or the piece of it that begins at
+    /// [`TilePosition::first`].
     pub fn apply_to_columns(&self, out: &mut [T], row_len: usize, at: TilePosition) {
         let from = at.column - at.first;
         let to = out.len().min(from + at.width);

@@ -30,8 +30,8 @@ const MIN_SHARED: usize = 1 << 16;
 pub struct Quantizer {
     /// By channel, with the last rule repeated up to a multiple of four. For matrices, there is one rule.
     rules: Vec<Rule<f32>>,
-    /// The number of channels of images, or 0 for matrices.
-    channels: usize,
+    /// The number of channels of images; `None` for matrices.
+    channels: Option<usize>,
 }
 
 impl Quantizer {
@@ -57,7 +57,7 @@ impl Quantizer {
             rule.is_moderate().then_some(rule)
         };
         let rules: Option<Vec<_>> = (0..channels.next_multiple_of(CHANNELS)).map(rule).collect();
-        Some(Self { rules: rules?, channels })
+        Some(Self { rules: rules?, channels: Some(channels) })
     }
 
     /// A quantizer for matrices, or tensors of any shape. `None` as in [`Quantizer::new`], or for more than one
@@ -65,19 +65,19 @@ impl Quantizer {
     pub fn of_elements(ranges: [&Tensor; 4], levels: usize) -> Option<Self> {
         let is_one = ranges.iter().all(|range| range.len() == 1);
         let one = is_one.then(|| Self::new(ranges, levels, 1))??;
-        Some(Self { rules: vec![*one.rules.first()?], channels: 0 })
+        Some(Self { rules: vec![*one.rules.first()?], channels: None })
     }
 
-    /// The quantizer of values that this quantizer has rounded: in images with this many channels, or in
-    /// matrices if it is 0. `None` if channels have different ranges.
-    pub fn of_rounded(&self, channels: usize) -> Option<Self> {
+    /// The quantizer of values that this quantizer has rounded: in images with this many channels, or
+    /// otherwise in matrices. `None` if channels have different ranges.
+    pub fn of_rounded(&self, channels: Option<usize>) -> Option<Self> {
         let Rule { low, high, scale, step, output_low, .. } =
             self.uniform().filter(|rule| rule.step > 0.0)?;
         let output_high = ((high - low) * scale).round().mul_add(step, output_low);
         let (scale, shift) = (step.recip(), -output_low / step);
         let rule = Rule { low: output_low, high: output_high, scale, shift, ..self.uniform()? };
         let is_supported = scale.is_finite() && rule.is_moderate();
-        let rules = vec![rule; channels.next_multiple_of(CHANNELS).max(1)];
+        let rules = vec![rule; channels.map_or(1, |channels| channels.next_multiple_of(CHANNELS))];
         is_supported.then_some(Self { rules, channels })
     }
 
@@ -87,8 +87,8 @@ impl Quantizer {
         values(self).is_some_and(|own| values(other) == Some(own))
     }
 
-    /// The number of channels of the images; 0 if the quantizer is for matrices.
-    pub fn channels(&self) -> usize {
+    /// The number of channels of the images. `None` if the quantizer is for matrices.
+    pub fn channels(&self) -> Option<usize> {
         self.channels
     }
 
@@ -109,7 +109,7 @@ impl Quantizer {
 
     /// The rule of matrices.
     pub(super) fn element_rule(&self) -> Option<Rule<f32>> {
-        self.rules.first().copied().filter(|_| self.channels == 0)
+        self.rules.first().copied().filter(|_| self.channels.is_none())
     }
 
     /// The rule, if all channels share it.
@@ -135,7 +135,7 @@ impl Quantizer {
             return quantize_elements(image, rule);
         }
         let &[batch, channels, height, width] = dims_of(image)?;
-        if channels != self.channels {
+        if self.channels != Some(channels) {
             return Err(self.mismatch(image));
         }
         image.expect(ElementType::F32)?;
@@ -166,10 +166,8 @@ impl Quantizer {
             return dequantize_elements(codes, rule);
         }
         let &[batch, groups, height, width] = dims_of(codes)?;
-        if groups != self.channels.div_ceil(CHANNELS) {
-            return Err(self.mismatch(codes));
-        }
-        let (area, channels) = (height * width, self.channels);
+        let channels = self.channels.filter(|channels| groups == channels.div_ceil(CHANNELS));
+        let (area, channels) = (height * width, channels.ok_or_else(|| self.mismatch(codes))?);
         let codes = codes.contiguous();
         let codes = codes.as_slice::<u32>()?;
         let mut out = Buffer::any(batch * channels * area)?;
@@ -188,7 +186,7 @@ impl Quantizer {
     pub fn is_addable(parts: [&Self; 2], sum: &Self) -> bool {
         let all = [parts[0], parts[1], sum];
         let is_supported = |of: &&Self| of.uniform().is_some() && of.channels == sum.channels;
-        sum.channels > 0 && all.iter().all(is_supported)
+        sum.channels.is_some() && all.iter().all(is_supported)
     }
 
     /// Adds two quantised images of the same size and quantises the sum. All three have one range for all
@@ -216,7 +214,11 @@ impl Quantizer {
     }
 
     fn mismatch(&self, image: &Tensor) -> TensorError {
-        TensorError::mismatch("cannot quantize {} by a range of channels {}", image.dims(), &[self.channels])
+        TensorError::mismatch(
+            "cannot quantize {} by a range of channels {}",
+            image.dims(),
+            self.channels.as_slice(),
+        )
     }
 }
 
@@ -403,10 +405,10 @@ mod tests {
         let images = Quantizer::new([&input_low, &input_high, &low, &high], 255, 8).unwrap();
         let codes = images.quantize(&image(8, 1)).unwrap();
         let values = images.dequantize(&codes).unwrap();
-        let again = images.of_rounded(8).unwrap();
+        let again = images.of_rounded(Some(8)).unwrap();
         assert_eq!(again.quantize(&values).unwrap(), codes);
         assert!(again.has_values_of(&images) && images.has_values_of(&again));
-        let elements = images.of_rounded(0).unwrap();
+        let elements = images.of_rounded(None).unwrap();
         let quantized = elements.quantize(&values).unwrap();
         assert_eq!(quantized.dims(), values.dims());
         assert_eq!(elements.dequantize(&quantized).unwrap(), values);
@@ -416,7 +418,7 @@ mod tests {
         assert!(!other.has_values_of(&images));
         let [a, b, c, d] = ranges(8);
         let by_channel = Quantizer::new([&a, &b, &c, &d], 256, 8).unwrap();
-        assert!(by_channel.of_rounded(8).is_none() && !by_channel.has_values_of(&by_channel));
+        assert!(by_channel.of_rounded(Some(8)).is_none() && !by_channel.has_values_of(&by_channel));
     }
 
     #[test]

@@ -295,7 +295,8 @@ fn copy_blocks<I: Instructions, const N: usize>(
     let mut targets = Layout::packed(&walk.dims);
     targets.dims.clone_from(&rest.dims);
     let firsts = Offsets::new(&targets.dims, &targets.strides, targets.start);
-    // Few columns, such as the channels of an image, are whole rows of the source.
+    // Rows are complete and close together in the target, and each column is contiguous in the source, as when
+    // the few channels of an image become its last axis.
     let interleaves = row_step == 1 && row_size == columns;
     for (from, to) in Offsets::new(&rest.dims, &rest.strides, rest.start).zip(firsts) {
         let column = |column: usize| {

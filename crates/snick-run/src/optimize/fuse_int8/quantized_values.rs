@@ -72,19 +72,21 @@ impl<'a> QuantizedValues<'a> {
     /// The dims of a batch of images. `None` unless the value is computed in `f32`, all dims are known, and
     /// the number of elements does not overflow.
     pub(super) fn image(&self, value: Value) -> Option<[usize; 4]> {
-        let fact = self.graph.fact(value)?;
-        let is_float = self.half_precision.computes_in_f32(fact.element_type);
-        let dims = fact.shape.as_static().filter(|_| is_float)?;
+        let dims = self.graph.fact(value)?.shape.as_static().filter(|_| self.is_float(value))?;
         dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))?;
         <[usize; 4]>::try_from(dims.as_slice()).ok()
     }
 
-    /// The number of channels of a value that is quantized as images, or 0 if it is quantized as a matrix.
-    /// `None` if it is not computed in `f32`.
+    /// The number of channels of a value that is quantized as images. `None` if it is quantized as a matrix.
     fn channels(&self, value: Value) -> Option<usize> {
-        let is_float = self.half_precision.computes_in_f32(self.graph.fact(value)?.element_type);
-        let image = self.image(value).filter(|_| !self.multiplied.contains(&value));
-        is_float.then_some(image.map_or(0, |[_, channels, ..]| channels))
+        let [_, channels, ..] = self.image(value).filter(|_| !self.multiplied.contains(&value))?;
+        Some(channels)
+    }
+
+    /// Whether a value is computed in `f32`.
+    fn is_float(&self, value: Value) -> bool {
+        let fact = self.graph.fact(value);
+        fact.is_some_and(|fact| self.half_precision.computes_in_f32(fact.element_type))
     }
 
     /// The quantizer of a FakeQuantize.
@@ -94,14 +96,15 @@ impl<'a> QuantizedValues<'a> {
         let (input, output) = (node.input(0)?, node.output(0)?);
         let [before, after] = [input, output].map(|value| self.graph.fact(value)?.shape.rank());
         let is_constant = self.constants.value(input, &mut Vec::new()).is_some();
-        if op.broadcast != AutoBroadcast::Numpy || before.is_none() || before != after || is_constant {
+        let keeps_rank = before.is_some() && before == after && op.broadcast == AutoBroadcast::Numpy;
+        if !keeps_rank || is_constant || !self.is_float(output) {
             return None;
         }
         let ranges = self.constants.ranges(step.node, &mut Vec::new())?;
         let (ranges, levels) = (ranges.each_ref(), usize::try_from(op.levels).ok()?);
-        let quantizer = match self.channels(output)? {
-            0 => Quantizer::of_elements(ranges, levels)?,
-            channels => Quantizer::new(ranges, levels, channels)?,
+        let quantizer = match self.channels(output) {
+            Some(channels) => Quantizer::new(ranges, levels, channels)?,
+            None => Quantizer::of_elements(ranges, levels)?,
         };
         Some(Arc::new(quantizer))
     }
@@ -113,7 +116,7 @@ impl<'a> QuantizedValues<'a> {
         let first = self.quantizers.get(&moved.next()??)?;
         let is_alike = |input: Option<Value>| self.quantizers.get(&input?).map(|of| of.has_values_of(first));
         let are_alike = moved.all(|input| is_alike(input) == Some(true)) && first.has_values_of(first);
-        are_alike.then(|| first.of_rounded(self.channels(value)?))?
+        (are_alike && self.is_float(value)).then(|| first.of_rounded(self.channels(value)))?
     }
 
     /// The pool of a MaxPool whose indices are not used.
@@ -132,12 +135,12 @@ impl<'a> QuantizedValues<'a> {
     /// The quantizer of the input of a MaxPool, which also applies to its output.
     fn quantizer_of_pool(&self, step: &Step) -> Option<Arc<Quantizer>> {
         self.pool(step)?;
-        let (_, quantizer) = self.quantized(step.node, 0)?;
-        (quantizer.channels() > 0 && quantizer.is_increasing()).then(|| quantizer.clone())
+        let (_, quantizer) = self.input(step.node, 0)?;
+        (quantizer.channels().is_some() && quantizer.is_increasing()).then(|| quantizer.clone())
     }
 
     /// An input and its quantizer; `None` if it is not quantized.
-    pub(super) fn quantized(&self, node: NodeId, port: usize) -> Option<(Value, &Arc<Quantizer>)> {
+    pub(super) fn input(&self, node: NodeId, port: usize) -> Option<(Value, &Arc<Quantizer>)> {
         let input = self.graph.node(node).input(port)?;
         Some((input, self.quantizers.get(&input)?))
     }

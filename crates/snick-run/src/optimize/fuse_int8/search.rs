@@ -34,21 +34,21 @@ struct Following {
 pub(super) struct Search<'a> {
     plan: &'a Plan,
     graph: &'a Graph,
-    values: QuantizedValues<'a>,
+    quantized: QuantizedValues<'a>,
     /// For each slot: the step that reads it, if there is exactly one.
     reader: Vec<Option<usize>>,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(plan: &'a Plan, graph: &'a Graph, half_precision: &'a HalfPrecision) -> Self {
-        let values = QuantizedValues::new(plan, graph, half_precision);
+        let quantized = QuantizedValues::new(plan, graph, half_precision);
         let mut reader = vec![None; plan.slots];
         for (at, step) in plan.steps.iter().enumerate() {
             for slot in step.operands.iter().filter_map(|operand| operand.slot()) {
-                reader[slot] = Some(at).filter(|_| values.readers(slot) == 1);
+                reader[slot] = Some(at).filter(|_| quantized.readers(slot) == 1);
             }
         }
-        Self { plan, graph, values, reader }
+        Self { plan, graph, quantized, reader }
     }
 
     pub(super) fn all(&self) -> Found {
@@ -79,21 +79,16 @@ impl<'a> Search<'a> {
 
     /// Adds a convolution to `found`, if it can be computed on codes.
     fn convolution(&self, step: &Step, found: &mut Found) -> Option<()> {
-        let sliding = match (self.values.op(step.node), &step.kind) {
+        let sliding = match (self.quantized.op(step.node), &step.kind) {
             (Op::Convolution(op), StepKind::Op) => &op.sliding,
             (Op::GroupConvolution(op), StepKind::Op) => &op.sliding,
             _ => return None,
         };
         let node = self.graph.node(step.node);
-        let (input, quantizer) = self.values.quantized(step.node, 0)?;
-        let [_, _, height, width] = self.values.image(node.input(0)?)?;
-        let results: usize = self.values.image(node.output(0)?)?.iter().product();
-        let weights = QuantizedWeights::of(
-            node.input(1)?,
-            self.graph,
-            &self.values.constants,
-            self.values.half_precision,
-        )?;
+        let (input, quantizer) = self.quantized.input(step.node, 0)?;
+        let [_, _, height, width] = self.quantized.image(node.input(0)?)?;
+        let results: usize = self.quantized.image(node.output(0)?)?.iter().product();
+        let weights = self.weights(node.input(1)?)?;
         let [outputs, .., kernel_height, kernel_width] = *weights.codes.dims() else { return None };
         let length = weights.codes.len().checked_div(outputs)?;
         if results.saturating_mul(length) < FEW_PRODUCTS {
@@ -107,19 +102,20 @@ impl<'a> Search<'a> {
         };
         let to_codes = self.following(step, outputs).and_then(|following| {
             let convolution = convolution(Some(&following.after))?;
-            Some((QuantizedStep::Convolve(convolution), following))
+            Some((convolution, following))
         });
         let inputs = vec![input];
         match to_codes {
-            Some((kind, Following { after, pool, layers, last })) => {
+            Some((convolution, Following { after, pool, layers, last })) => {
                 let last = Value { node: last, port: 0 };
+                let kind = QuantizedStep::Convolve(convolution);
                 found.quantizers.insert(last, after.quantizer);
                 found.computed.insert(last, Computed { kind, pool, inputs });
                 found.replaced.extend(layers);
             }
             None => {
-                let kind = QuantizedStep::ConvolveToValues(convolution(None)?);
-                found.values.insert(step.node, Computed { kind, pool: None, inputs });
+                let kind = QuantizedStep::Convolve(convolution(None)?);
+                found.contractions.insert(step.node, Computed { kind, pool: None, inputs });
             }
         }
         found.quantizers.insert(input, quantizer.clone());
@@ -127,17 +123,18 @@ impl<'a> Search<'a> {
         Some(())
     }
 
+    /// The quantized weights from which a value is unpacked.
+    fn weights(&self, value: Value) -> Option<QuantizedWeights> {
+        let QuantizedValues { constants, half_precision, .. } = &self.quantized;
+        QuantizedWeights::of(value, self.graph, constants, half_precision)
+    }
+
     /// Adds a product of codes and constant weights to `found`.
     fn product(&self, step: &Step, found: &mut Found) -> Option<()> {
-        let (Op::MatMul(op), StepKind::Op) = (self.values.op(step.node), &step.kind) else { return None };
+        let (Op::MatMul(op), StepKind::Op) = (self.quantized.op(step.node), &step.kind) else { return None };
         let node = self.graph.node(step.node);
-        let (input, quantizer) = self.values.quantized(step.node, 0).filter(|_| !op.transpose_a)?;
-        let weights = QuantizedWeights::of(
-            node.input(1)?,
-            self.graph,
-            &self.values.constants,
-            self.values.half_precision,
-        )?;
+        let (input, quantizer) = self.quantized.input(step.node, 0).filter(|_| !op.transpose_a)?;
+        let weights = self.weights(node.input(1)?)?;
         let &[outputs, depth] = weights.codes.dims() else { return None };
         let depth = if op.transpose_b { depth } else { outputs };
         // An unknown number of rows counts as one.
@@ -149,7 +146,7 @@ impl<'a> Search<'a> {
         let weights = if op.transpose_b { weights } else { weights.transposed()? };
         let product = Box::new(QuantizedMatMul::new(weights.filters(), quantizer)?);
         let kind = QuantizedStep::Multiply(product);
-        found.values.insert(step.node, Computed { kind, pool: None, inputs: vec![input] });
+        found.contractions.insert(step.node, Computed { kind, pool: None, inputs: vec![input] });
         found.quantizers.insert(input, quantizer.clone());
         found.replaced.extend(weights.layers);
         Some(())
@@ -157,10 +154,10 @@ impl<'a> Search<'a> {
 
     /// Adds a MaxPool of quantized values to `found`.
     fn pooled(&self, step: &Step, found: &mut Found) -> Option<()> {
-        let pool = self.values.pool(step)?;
-        let (input, quantizer) = self.values.quantized(step.node, 0)?;
+        let pool = self.quantized.pool(step)?;
+        let (input, quantizer) = self.quantized.input(step.node, 0)?;
         let value = Value { node: step.node, port: 0 };
-        let own = self.values.get(value)?;
+        let own = self.quantized.get(value)?;
         found.quantizers.insert(input, quantizer.clone());
         found.quantizers.insert(value, own.clone());
         let kind = QuantizedStep::MaxPool(Box::new(pool));
@@ -168,8 +165,8 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Adds a Concat or Split of the channels of quantized images to `found`, for those of its outputs that
-    /// other steps read as codes.
+    /// Adds a Concat or Split along the channels of quantized images to `found`. Outputs that no other step
+    /// reads as codes are left out.
     fn moved_channels(&self, step: &Step, found: &mut Found) -> Option<()> {
         let node = self.graph.node(step.node);
         let inputs = moved_inputs(node.op(), node.inputs().len()).map(|port| node.input(port));
@@ -180,10 +177,10 @@ impl<'a> Search<'a> {
             Op::Split(_) | Op::VariadicSplit(_) => (inputs.first()?, &outputs),
             _ => return None,
         };
-        let [batch, channels, height, width] = self.values.image(*whole)?;
+        let [batch, channels, height, width] = self.quantized.image(*whole)?;
         let (mut groups, mut end) = (Vec::new(), 0);
         for &part in parts {
-            let [part_batch, count, part_height, part_width] = self.values.image(part)?;
+            let [part_batch, count, part_height, part_width] = self.quantized.image(part)?;
             let is_aligned = count.is_multiple_of(Quantizer::GROUP);
             if !is_aligned || [part_batch, part_height, part_width] != [batch, height, width] {
                 return None;
@@ -191,9 +188,9 @@ impl<'a> Search<'a> {
             groups.push(end / Quantizer::GROUP..(end + count) / Quantizer::GROUP);
             end += count;
         }
-        let is_image = |quantizer: &Arc<Quantizer>| quantizer.channels() > 0;
+        let is_image = |quantizer: &Arc<Quantizer>| quantizer.channels().is_some();
         let quantizer =
-            |input: &Value| Some((*input, self.values.get(*input).filter(|of| is_image(of))?.clone()));
+            |input: &Value| Some((*input, self.quantized.get(*input).filter(|of| is_image(of))?.clone()));
         let quantizers: Vec<_> = inputs.iter().map(quantizer).collect::<Option<_>>()?;
         let needed = |output: &Value| found.quantizers.get(output).is_some_and(is_image);
         let needed: Vec<(usize, Value)> =
@@ -204,7 +201,7 @@ impl<'a> Search<'a> {
         for (i, output) in needed {
             let kind = match node.op() {
                 Op::Concat(_) => QuantizedStep::Concat,
-                _ => QuantizedStep::Part(groups[i].clone()),
+                _ => QuantizedStep::Slice(groups[i].clone()),
             };
             found.computed.insert(output, Computed { kind, pool: None, inputs: inputs.clone() });
         }
@@ -229,13 +226,13 @@ impl<'a> Search<'a> {
                 return None;
             }
             let is_data = step.operands.first()?.slot() == Some(slot);
-            match self.values.op(step.node) {
+            match self.quantized.op(step.node) {
                 Op::FakeQuantize(_) => {
-                    let quantizer = self.values.get(Value { node: step.node, port: 0 })?.clone();
+                    let quantizer = self.quantized.get(Value { node: step.node, port: 0 })?.clone();
                     let after = QuantizedEpilogue { bias, has_hswish, slope, scale, shift, clamp, quantizer };
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
-                Op::MaxPool(_) if pool.is_none() && !has_hswish => pool = Some(self.values.pool(step)?),
+                Op::MaxPool(_) if pool.is_none() && !has_hswish => pool = Some(self.quantized.pool(step)?),
                 // After a clamp, only a MaxPool or the FakeQuantize may follow.
                 _ if clamp.is_some() => return None,
                 Op::Arithmetic(_) | Op::PRelu(_) if has_hswish => return None,
@@ -280,8 +277,8 @@ impl<'a> Search<'a> {
     /// channel. PReLU aligns a one-dimensional slope with the channels.
     fn by_channel(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
-        let mut constant = self.values.constants.floats(step.node, port, &mut Vec::new())?;
-        if matches!(self.values.op(step.node), Op::PRelu(_)) && constant.dims() == [outputs] {
+        let mut constant = self.quantized.constants.floats(step.node, port, &mut Vec::new())?;
+        if matches!(self.quantized.op(step.node), Op::PRelu(_)) && constant.dims() == [outputs] {
             constant = constant.reshape(&[outputs, 1, 1]).ok()?;
         }
         constant.broadcast_to(&[1, outputs, 1, 1]).is_ok().then_some(constant)
@@ -291,7 +288,7 @@ impl<'a> Search<'a> {
     fn unary(&self, node: NodeId) -> Option<UnaryOp> {
         let inputs = self.graph.inputs(node).into_iter();
         let facts: Option<Vec<&Fact>> = inputs.map(|input| self.graph.fact(input?)).collect();
-        match self.values.op(node).element_function(&facts?)? {
+        match self.quantized.op(node).element_function(&facts?)? {
             ElementFunction::Unary(op) => Some(op),
             ElementFunction::Binary(_) => None,
         }
@@ -309,10 +306,10 @@ impl<'a> Search<'a> {
     /// Adds the sum of two quantized values to `found`, if the sum is quantized, too. Between them may be a
     /// ReLU or Clamp that does not change what the quantization returns.
     fn sum(&self, step: &Step, found: &mut Found) -> Option<()> {
-        let Op::Arithmetic(op) = self.values.op(step.node) else { return None };
+        let Op::Arithmetic(op) = self.quantized.op(step.node) else { return None };
         let (StepKind::Op, BinaryOp::Add) = (&step.kind, op.function) else { return None };
         let [(a, left), (b, right)] =
-            [self.values.quantized(step.node, 0)?, self.values.quantized(step.node, 1)?];
+            [self.quantized.input(step.node, 0)?, self.quantized.input(step.node, 1)?];
         let mut layers = vec![step.node];
         let mut last = self.plan.steps.get(self.reader[step.first]?)?;
         let clamp = self.clamp(last.node);
@@ -322,12 +319,12 @@ impl<'a> Search<'a> {
         }
         let last = last.node;
         let quantized = Value { node: last, port: 0 };
-        let sum = self.values.get(quantized)?;
+        let sum = self.quantized.get(quantized)?;
         if clamp.is_some_and(|bounds| !sum.is_within(bounds)) {
             return None;
         }
         let node = self.graph.node(step.node);
-        let is_same_size = self.values.image(node.input(0)?)? == self.values.image(node.input(1)?)?;
+        let is_same_size = self.quantized.image(node.input(0)?)? == self.quantized.image(node.input(1)?)?;
         let is_data = self.graph.node(last).input(0).map(|input| input.node) == layers.last().copied();
         let is_near = [a, b, quantized].iter().any(|value| found.quantizers.contains_key(value));
         if !(is_same_size && is_data && is_near && Quantizer::is_addable([left, right], sum)) {

@@ -63,9 +63,9 @@ impl QuantizedConvolution {
             [groups, 1, 1, height, width] => ([groups, 1, 1], [height, width]),
             _ => return None,
         };
-        let (channels, results) = (input.channels(), groups * outputs);
+        let (channels, results) = (input.channels()?, groups * outputs);
         let is_valid = groups * depth == channels
-            && epilogue.is_none_or(|epilogue| epilogue.quantizer.channels() == results);
+            && epilogue.is_none_or(|epilogue| epilogue.quantizer.channels() == Some(results));
         if !Self::is_fast() || !is_valid || filters.codes.is_empty() || spatial.contains(&0) {
             return None;
         }
@@ -85,6 +85,11 @@ impl QuantizedConvolution {
         let input = [channels.div_ceil(CHANNELS), spatial[0], spatial[1]];
         let output = [results, *windows.first()?, *windows.get(1)?];
         Some(Self { kernel, input, output })
+    }
+
+    /// Whether the results are codes instead of values.
+    pub fn returns_codes(&self) -> bool {
+        !matches!(self.kernel, Kernel::Values(_))
     }
 
     /// Convolves images of codes.

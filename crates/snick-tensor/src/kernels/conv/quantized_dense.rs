@@ -20,7 +20,7 @@ use super::padding_correction::PaddingCorrection;
 use super::phase_planes::{PhasePlanes, PlaneLayout};
 use super::quantized_epilogue::{ChannelEpilogue, QuantizedEpilogue};
 use super::quantized_filters::{IntegerFilters, by_tap, packed_by_tap};
-use super::requantization::{Requantizations, is_ambiguous};
+use super::requantization::{Columns, Requantizations, is_ambiguous, values_of};
 use crate::TensorError;
 use crate::kernels::gemm::{
     Epilogue, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, product, write_row,
@@ -157,17 +157,9 @@ impl StoreTile<I8x4Dot> for ScaleTile<'_> {
 
     #[inline(always)]
     fn store<I: Instructions>(&self, out: &mut [f32], at: TilePosition, rows: &[Columns<I8x4Dot>]) {
-        // See `QuantizedConvolution::is_fast`.
-        if I::I8x4Dots::LANES != LANES {
-            return;
-        }
-        let factor = I::F32::splat(self.of.requantizations.filters[at.row].factor);
+        let factors = [self.of.requantizations.filters[at.row].factor; MAX_PANEL_COLUMNS];
         let offsets = self.of.offsets(at.row, at.column);
-        let mut values = Aligned([0.0; MAX_PANEL_COLUMNS]);
-        for v in (0..VECTORS).map(|v| v * LANES) {
-            let sums = I::dots_to_f32(I::I8x4Dots::load(&rows[0][v..]));
-            sums.multiply_add(factor, I::F32::load(&offsets[v..])).store(&mut values[v..]);
-        }
+        let values = values_of::<I>(&rows[0], [&factors, &offsets]);
         write_row(out, at.column - at.first, &values[..at.width]);
     }
 
@@ -179,9 +171,6 @@ impl StoreTile<I8x4Dot> for ScaleTile<'_> {
 /// Lanes of a vector, and vectors per panel row.
 const LANES: usize = 16;
 const VECTORS: usize = MAX_PANEL_COLUMNS / LANES;
-
-/// One panel row.
-type Columns<T> = [T; MAX_PANEL_COLUMNS];
 
 /// Writes the sums of four filters as one row of codes.
 struct RequantizeTile<'a> {

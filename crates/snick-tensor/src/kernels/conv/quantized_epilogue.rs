@@ -37,7 +37,7 @@ impl QuantizedEpilogue {
     /// The epilogue of each channel, with the last channel repeated to a multiple of four. `None` if a tensor
     /// does not have the type and shape that [`QuantizedEpilogue`] requires.
     pub(super) fn channels(&self) -> Option<Vec<ChannelEpilogue>> {
-        let outputs = self.quantizer.channels();
+        let outputs = self.quantizer.channels()?;
         let by_channel = |tensor: &Option<Tensor>, neutral: f32| {
             let Some(tensor) = tensor else { return Some(vec![neutral; outputs]) };
             tensor.expect(ElementType::F32).ok()?;

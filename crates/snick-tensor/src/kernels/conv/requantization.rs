@@ -11,8 +11,9 @@ use super::padding_correction::PaddingCorrection;
 use super::quantized_epilogue::ChannelEpilogue;
 use super::quantized_filters::{CodeRule, IntegerFilters};
 use crate::kernels::fake_quantize::Rule;
+use crate::kernels::gemm::MAX_PANEL_COLUMNS;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{I8x4Dot, Instructions, Vector};
+use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector};
 
 /// The requantisation of the sums of a filter: `prelu(hswish(sum * factor + offset)) + shift`, clamped and
 /// rounded. `T` is a number, or one number per lane of a vector.
@@ -90,6 +91,24 @@ impl<V: Vector<f32>> Requantization<V> {
         let distances = I::round_residual(results);
         (I::round_to_i32(results), distances.multiply_add(distances, self.doubt))
     }
+}
+
+/// One row of a panel.
+pub(in crate::kernels) type Columns<T> = [T; MAX_PANEL_COLUMNS];
+
+/// The values of exact sums: each times its factor, plus its offset.
+#[inline(always)]
+pub(in crate::kernels) fn values_of<I: Instructions>(
+    sums: &Columns<I8x4Dot>,
+    [factors, offsets]: [&Columns<f32>; 2],
+) -> Aligned<Columns<f32>> {
+    let mut values = Aligned([0.0; MAX_PANEL_COLUMNS]);
+    for at in (0..MAX_PANEL_COLUMNS).step_by(I::I8x4Dots::LANES) {
+        let [factor, offset] = [factors, offsets].map(|numbers| I::F32::load(&numbers[at..]));
+        let sum = I::dots_to_f32(I::I8x4Dots::load(&sums[at..]));
+        sum.multiply_add(factor, offset).store(&mut values[at..]);
+    }
+    values
 }
 
 /// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Codes outside 0..=255 are

@@ -159,14 +159,8 @@ impl<'a> FusedElementwise<'a> {
     /// Applies all stages in one pass. The first input is `from`, or is already in `to` if `from` is `None`.
     fn pass(&self, from: Option<&Strided<f32>>, to: &mut [f32]) {
         let operands = || self.others.iter().chain(from).map(RowReader::new);
-        row_reader::in_parts(
-            to,
-            SHARED,
-            || operands().collect::<Readers>(),
-            |readers, sizes, to| {
-                self.blocks(readers, sizes, to);
-            },
-        );
+        let readers = || operands().collect::<Readers>();
+        row_reader::in_parts(to, SHARED, readers, |readers, sizes, to| self.blocks(readers, sizes, to));
     }
 
     /// Computes the next elements block by block: all stages while a block is in the L1 cache.
@@ -196,8 +190,8 @@ fn is_f32(tensor: &Tensor) -> bool {
 /// The minimum number of elements per thread.
 const SHARED: usize = 1 << 15;
 
-/// The readers of the other inputs, in the order of the stages, and then of the first input, unless the memory of the
-/// result holds it.
+/// The readers of the other inputs, in the order of the stages. The reader of the first input follows, unless
+/// the memory of the result holds that input.
 type Readers<'a> = SmallVector<RowReader<'a, f32>, 4>;
 
 /// A block of values for all stages, and the stages' other inputs in order.

@@ -7,14 +7,14 @@
 //! column at a time.
 
 use crate::buffer::Buffer;
-use crate::kernels::conv::{MAX_CODES_SUM, QuantizedFilters};
+use crate::kernels::conv::{Columns, MAX_CODES_SUM, QuantizedFilters, values_of};
 use crate::kernels::elementwise::{FusedElementwise, Stage};
 use crate::kernels::gemm::{
     Epilogue, Factor, MAX_PANEL_COLUMNS, Matrix, PackedLhs, PackedRhs, StoreTile, TilePosition, product,
     write_row,
 };
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
-use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vector, Vectorised, has_int8_dot};
+use crate::kernels::vectors::{I8x4Dot, Instructions, Isa, Vector, Vectorised, has_int8_dot};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
@@ -25,9 +25,9 @@ pub struct QuantizedMatMul {
     weights: PackedRhs<'static, CodesFirst>,
     /// K.
     depth: usize,
-    /// What turns the sums of each output into values; padded to whole panels.
-    factors: Vec<f32>,
-    offsets: Vec<f32>,
+    /// What turns the sums of each output into values, in panels.
+    factors: Vec<Columns<f32>>,
+    offsets: Vec<Columns<f32>>,
 }
 
 impl QuantizedMatMul {
@@ -47,14 +47,15 @@ impl QuantizedMatMul {
         let quads: Vec<CodesFirst> = bytemuck::pod_collect_to_vec(&integers.codes);
         let matrix = Matrix::packed(&quads, outputs, depth / CHANNELS).transposed();
         let weights = PackedRhs::new(Isa::best(), &matrix).into_packed();
-        let scaling = (0..outputs).map(|output| integers.scaling(output, &rule).map(|number| number as f32));
-        let (mut factors, mut offsets): (Vec<f32>, Vec<f32>) =
-            scaling.map(|[factor, offset]| (factor, offset)).unzip();
-        if !factors.iter().chain(&offsets).all(|number| number.is_finite()) {
-            return None;
-        }
-        for numbers in [&mut factors, &mut offsets] {
-            numbers.resize(outputs.next_multiple_of(MAX_PANEL_COLUMNS), 0.0);
+        let mut factors = vec![[0.0; MAX_PANEL_COLUMNS]; outputs.div_ceil(MAX_PANEL_COLUMNS)];
+        let mut offsets = factors.clone();
+        let panels = factors.as_flattened_mut().iter_mut().zip(offsets.as_flattened_mut());
+        for (output, numbers) in (0..outputs).zip(panels) {
+            let [factor, offset] = integers.scaling(output, &rule).map(|number| number as f32);
+            if !(factor.is_finite() && offset.is_finite()) {
+                return None;
+            }
+            (*numbers.0, *numbers.1) = (factor, offset);
         }
         Some(Self { weights, depth, factors, offsets })
     }
@@ -142,14 +143,10 @@ impl StoreTile<CodesFirst> for ScaleColumns<'_> {
         at: TilePosition,
         rows: &[[CodesFirst; MAX_PANEL_COLUMNS]],
     ) {
-        let numbers = at.column..at.column + at.width;
-        let (factors, offsets) = (&self.of.factors[numbers.clone()], &self.of.offsets[numbers]);
-        let (sums, mut values) = (bytemuck::cast_slice(&rows[0]), Aligned([0.0; MAX_PANEL_COLUMNS]));
-        for v in (0..at.width).step_by(I::I8x4Dots::LANES) {
-            let sums = I::dots_to_f32(I::I8x4Dots::load(&sums[v..]));
-            let scaled = sums.multiply_add(I::F32::load(&factors[v..]), I::F32::load(&offsets[v..]));
-            scaled.store(&mut values[v..]);
-        }
+        // Int8 dot products need AVX-512, whose panels have the most columns.
+        let panel = at.column / MAX_PANEL_COLUMNS;
+        let (factors, offsets) = (&self.of.factors[panel], &self.of.offsets[panel]);
+        let values = values_of::<I>(bytemuck::cast_ref(&rows[0]), [factors, offsets]);
         write_row(out, at.column - at.first, &values[..at.width]);
     }
 
