@@ -91,8 +91,8 @@ pub(crate) trait Instructions {
     /// built for.
     fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [Self::F32; N];
 
-    /// Whether the sign bits of all lanes are set.
-    fn all_negative(values: Self::F32) -> bool;
+    /// A bit for each lane, from the lowest, that is set unless the sign bit of the lane is.
+    fn positive_lanes(values: Self::F32) -> u32;
 
     /// Stores the first `to.len()` lanes, or all lanes if `to` is longer.
     fn store_first(values: Self::F32, to: &mut [f32]);

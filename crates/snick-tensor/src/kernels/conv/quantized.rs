@@ -277,9 +277,10 @@ mod tests {
         let slope = each(|o| [0.1, 0.0, 1.7, -0.3][o % 4]);
         let scale = each(|o| [0.9, 1.3, -0.77, 0.0, 2.1][o % 5]);
         let shift = each(|o| (o % 7) as f32 * 0.3 - 1.0);
-        let scaled = BinaryOp::PRelu.apply(&sums, &slope).unwrap();
-        let scaled = BinaryOp::Mul.apply(&scaled, &scale).unwrap();
-        let scaled = BinaryOp::Add.apply(&scaled, &shift).unwrap();
+        let prelu = |of: &Tensor| BinaryOp::PRelu.apply(of, &slope).unwrap();
+        let scaled =
+            |of: &Tensor| BinaryOp::Add.apply(&BinaryOp::Mul.apply(of, &scale).unwrap(), &shift).unwrap();
+        let curved = UnaryOp::HSwish.apply(&sums).unwrap();
         let clamp = |of: &Tensor| UnaryOp::Clamp { min: -3.0, max: 6.0 }.apply(of).unwrap();
         let codes = input.quantize(&x).unwrap();
         for range in [[-20.0f32, 35.0], [-2.5, 2.8]] {
@@ -291,17 +292,19 @@ mod tests {
                 clamp: Some([-3.0, 6.0]),
                 ..QuantizedEpilogue::new(output.clone())
             };
-            let with_scale = QuantizedEpilogue {
-                slope: Some(slope.clone()),
-                scale: Some(scale.clone()),
-                shift: Some(shift.clone()),
-                ..epilogue.clone()
-            };
-            let with_hswish = QuantizedEpilogue { has_hswish: true, ..epilogue.clone() };
-            let curved = clamp(&UnaryOp::HSwish.apply(&sums).unwrap());
-            let epilogues = [(epilogue, clamp(&sums)), (with_scale, clamp(&scaled)), (with_hswish, curved)];
+            let (scale, shift) = (Some(scale.clone()), Some(shift.clone()));
+            let with_scale = QuantizedEpilogue { scale, shift, ..epilogue.clone() };
+            let with_slope = QuantizedEpilogue { slope: Some(slope.clone()), ..with_scale.clone() };
+            let with_hswish = |of: &QuantizedEpilogue| QuantizedEpilogue { has_hswish: true, ..of.clone() };
+            let epilogues = [
+                (with_hswish(&epilogue), curved.clone()),
+                (with_hswish(&with_scale), scaled(&curved)),
+                (with_hswish(&with_slope), scaled(&prelu(&curved))),
+                (with_slope, scaled(&prelu(&sums))),
+                (epilogue, sums.clone()),
+            ];
             for (epilogue, results) in epilogues {
-                let expected = fake_quantize(&results, out_ends, 256).unwrap();
+                let expected = fake_quantize(&clamp(&results), out_ends, 256).unwrap();
                 let convolution =
                     QuantizedConvolution::new(filters, &input, [height, width], window, Some(&epilogue));
                 let Some(convolution) = convolution else {

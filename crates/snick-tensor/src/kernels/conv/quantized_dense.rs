@@ -20,7 +20,7 @@ use super::padding_correction::PaddingCorrection;
 use super::phase_planes::{PhasePlanes, PlaneLayout};
 use super::quantized_epilogue::{ChannelEpilogue, QuantizedEpilogue};
 use super::quantized_filters::{IntegerFilters, by_tap, packed_by_tap};
-use super::requantization::{Columns, Requantizations, is_ambiguous, values_of};
+use super::requantization::{Columns, Form, GATED, GENERAL, LINEAR, Requantizations, set_bits, values_of};
 use crate::TensorError;
 use crate::kernels::gemm::{
     Epilogue, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, product, write_row,
@@ -187,9 +187,11 @@ impl StoreTile<I8x4Dot> for RequantizeTile<'_> {
 
     #[inline(always)]
     fn store<I: Instructions>(&self, out: &mut [I8x4Dot], at: TilePosition, rows: &[Columns<I8x4Dot>]) {
-        match self.of.requantizations.is_linear && self.of.padded_windows(at.column).is_empty() {
-            true => self.four::<I, true>(out, at, rows),
-            false => self.four::<I, false>(out, at, rows),
+        match self.of.requantizations.form {
+            _ if !self.of.padded_windows(at.column).is_empty() => self.four::<I, GENERAL>(out, at, rows),
+            LINEAR => self.four::<I, LINEAR>(out, at, rows),
+            GATED => self.four::<I, GATED>(out, at, rows),
+            _ => self.four::<I, GENERAL>(out, at, rows),
         }
     }
 }
@@ -197,7 +199,7 @@ impl StoreTile<I8x4Dot> for RequantizeTile<'_> {
 impl RequantizeTile<'_> {
     /// Writes the codes of four filters; the last ones may be missing.
     #[inline(always)]
-    fn four<I: Instructions, const IS_LINEAR: bool>(
+    fn four<I: Instructions, const FORM: Form>(
         &self,
         out: &mut [I8x4Dot],
         at: TilePosition,
@@ -213,15 +215,14 @@ impl RequantizeTile<'_> {
         for k in 0..CHANNELS {
             let sums = rows.get(k).unwrap_or(&[I8x4Dot(0); MAX_PANEL_COLUMNS]);
             let filter = &self.of.requantizations.filters[at.row + k];
-            let offsets = match IS_LINEAR {
-                true => [filter.offset; MAX_PANEL_COLUMNS],
-                false => self.of.offsets(at.row + k, at.column),
-            };
+            let offsets = (FORM == GENERAL).then(|| self.of.offsets(at.row + k, at.column));
             let mut filter = filter.map(|&number| I::F32::splat(number));
             for v in 0..VECTORS {
-                filter.offset = I::F32::load(&offsets[v * LANES..]);
+                if let Some(offsets) = &offsets {
+                    filter.offset = I::F32::load(&offsets[v * LANES..]);
+                }
                 let sums = I::I8x4Dots::load(&sums[v * LANES..]);
-                (codes[v][k], doubts[v][k]) = filter.codes::<I, IS_LINEAR>(sums);
+                (codes[v][k], doubts[v][k]) = filter.codes::<I, FORM>(sums);
                 [_, largest] = I::min_max(largest, doubts[v][k]);
             }
         }
@@ -230,27 +231,19 @@ impl RequantizeTile<'_> {
             I::transpose_bytes(I::saturate_to_u8(codes[v])).store(&mut quads[v * LANES..]);
         }
         write_row(out, at.column - at.first, &quads[..at.width]);
-        if !I::all_negative(largest) {
-            let mut stored = Aligned([([I8x4Dot(0); MAX_PANEL_COLUMNS], [0.0; MAX_PANEL_COLUMNS]); CHANNELS]);
-            for k in 0..CHANNELS {
-                for v in 0..VECTORS {
-                    codes[v][k].store(&mut stored[k].0[v * LANES..]);
-                    doubts[v][k].store(&mut stored[k].1[v * LANES..]);
-                }
-            }
-            self.note(at.row, at.column, &stored);
+        if I::positive_lanes(largest) != 0 {
+            self.note(at, doubts.map(|vector| vector.map(|doubts| I::positive_lanes(doubts))));
         }
     }
 
-    /// Records the ambiguous results of four filters.
+    /// Records ambiguous results: the lanes of each vector and filter.
     #[inline(never)]
-    fn note(&self, row: usize, column: usize, rows: &[(Columns<I8x4Dot>, Columns<f32>); CHANNELS]) {
+    fn note(&self, at: TilePosition, lanes: [[u32; CHANNELS]; VECTORS]) {
         let mut ambiguous = self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner);
-        for (row, (codes, doubts)) in (row..).zip(rows) {
-            if doubts.iter().fold(u32::MAX, |all, doubt| all & doubt.to_bits()) >> 31 == 0 {
-                let results = (column..self.columns).zip(codes.iter().zip(doubts));
-                let some = results.filter(|&(_, (&code, &doubt))| is_ambiguous(code, doubt));
-                ambiguous.extend(some.map(|(column, _)| [row, column]));
+        for (v, lanes) in lanes.into_iter().enumerate() {
+            for (row, lanes) in (at.row..).zip(lanes) {
+                let results = set_bits(lanes).map(|lane| [row, at.column + v * LANES + lane]);
+                ambiguous.extend(results.filter(|&[_, column]| column < self.columns));
             }
         }
     }

@@ -17,7 +17,7 @@ use super::image_view::ImageView;
 use super::phase_planes::PlaneLayout;
 use super::quantized_epilogue::{ChannelEpilogue, QuantizedEpilogue};
 use super::quantized_filters::IntegerFilters;
-use super::requantization::{Requantization, Requantizations, is_ambiguous};
+use super::requantization::{Form, GATED, GENERAL, LINEAR, Requantization, Requantizations, set_bits};
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
@@ -53,7 +53,8 @@ pub(super) struct QuantizedDepthwise {
     steps: Vec<usize>,
     /// By group: the requantisation of each lane's channel.
     requantizations: Vec<Requantization<Lanes<f32>>>,
-    is_linear: bool,
+    /// See [`Requantization::codes`].
+    form: Form,
     /// The code nearest to 0 of each channel, by group.
     padding: Vec<I8x4Dot>,
     /// This field and the next three compute ambiguous results in floats: the filters, the place of each tap
@@ -130,7 +131,7 @@ impl QuantizedDepthwise {
             filters,
             steps,
             requantizations,
-            is_linear: all.is_linear,
+            form: all.form,
             padding,
             integers,
             taps,
@@ -162,28 +163,39 @@ impl QuantizedDepthwise {
         });
     }
 
-    /// Whether an element of a padded image is padding.
-    fn is_padding(&self, at: usize) -> bool {
-        let row_len = self.layout.row_len();
-        let places = [(at / row_len, &self.grid.axes[1]), (at % row_len, &self.grid.axes[2])];
-        places
-            .into_iter()
-            .any(|(place, axis)| !(axis.before..axis.before + axis.size as isize).contains(&(place as isize)))
-    }
-
-    /// Computes the code of a result in floats, for the window at `at` of a padded image.
+    /// Computes the code of a result in floats, given the row and column of its window.
     #[inline(never)]
-    fn code_of_floats(&self, image: &[I8x4Dot], at: usize, channel: usize) -> u32 {
-        let (rule, shift) = (self.rules[channel], 8 * (channel % CHANNELS));
-        let codes = &self.integers.codes[channel * self.taps.len()..];
+    fn code_of_floats(&self, image: &[I8x4Dot], window: [usize; 2], channel: usize) -> u32 {
+        dispatch_int8_dot(FloatSum { of: self, image, window, channel })
+    }
+}
+
+/// Computes the code of one result in floats.
+struct FloatSum<'a> {
+    of: &'a QuantizedDepthwise,
+    image: &'a [I8x4Dot],
+    window: [usize; 2],
+    channel: usize,
+}
+
+impl Vectorised for FloatSum<'_> {
+    type Output = u32;
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) -> u32 {
+        let Self { of, image, window: [y, x], channel } = self;
+        let (rule, shift, [_, rows, columns]) = (of.rules[channel], 8 * (channel % CHANNELS), of.grid.axes);
+        let start = y * rows.stride * of.layout.row_len() + x * columns.stride;
         let mut sum = 0f32;
-        for (&tap, &code) in self.taps.iter().zip(codes) {
-            let I8x4Dot(quad) = image.get(at + tap).copied().unwrap_or_default();
-            let value = rule.value(((quad >> shift) & 0xff) as f32);
-            let value = if self.is_padding(at + tap) { 0.0 } else { value };
-            sum = self.integers.weight(channel, code).mul_add(value, sum);
+        for row in rows.taps_inside(y) {
+            for tap in columns.taps_inside(x).map(|column| row * columns.kernel + column) {
+                let I8x4Dot(quad) = image.get(start + of.taps[tap]).copied().unwrap_or_default();
+                let value = rule.value(((quad >> shift) & 0xff) as f32);
+                let code = of.integers.codes[channel * of.taps.len() + tap];
+                sum = of.integers.weight(channel, code).mul_add(value, sum);
+            }
         }
-        self.epilogues[channel].code(sum)
+        of.epilogues[channel].code(sum)
     }
 }
 
@@ -195,7 +207,7 @@ fn by_lane(channels: &[Requantization<f32>; CHANNELS]) -> Requantization<Lanes<f
     Requantization {
         factor: lanes(|of| of.factor),
         offset: lanes(|of| of.offset),
-        has_hswish: channels[0].has_hswish,
+        gate: [lanes(|of| of.gate[0]), lanes(|of| of.gate[1])],
         slopes: [lanes(|of| of.slopes[0]), lanes(|of| of.slopes[1])],
         shift: lanes(|of| of.shift),
         low: lanes(|of| of.low),
@@ -222,10 +234,12 @@ impl Vectorised for Group<'_> {
             return;
         }
         // A 3x3 kernel has three steps, one per row.
-        match (self.of.is_linear, self.of.steps.len()) {
-            (true, 3) => self.apply::<I, true, 3>(),
-            (true, _) => self.apply::<I, true, 0>(),
-            (false, _) => self.apply::<I, false, 0>(),
+        match (self.of.form, self.of.steps.len()) {
+            (LINEAR, 3) => self.apply::<I, LINEAR, 3>(),
+            (LINEAR, _) => self.apply::<I, LINEAR, 0>(),
+            (GATED, 3) => self.apply::<I, GATED, 3>(),
+            (GATED, _) => self.apply::<I, GATED, 0>(),
+            _ => self.apply::<I, GENERAL, 0>(),
         }
     }
 }
@@ -233,7 +247,7 @@ impl Vectorised for Group<'_> {
 impl Group<'_> {
     /// `STEPS` is the number of steps, or 0 for any.
     #[inline(always)]
-    fn apply<I: Instructions, const IS_LINEAR: bool, const STEPS: usize>(self) {
+    fn apply<I: Instructions, const FORM: Form, const STEPS: usize>(self) {
         let Self { of, group, image, out } = self;
         let ([_, rows, columns], [_, height, width]) = (of.grid.axes, of.grid.out);
         let row_len = of.layout.row_len();
@@ -255,10 +269,10 @@ impl Group<'_> {
                     }
                 }
                 let resolve = |k: usize, lane: usize| {
-                    let at = at + starts[k] + lane / CHANNELS * CHANNELS;
-                    of.code_of_floats(image, at, group * CHANNELS + lane % CHANNELS)
+                    let column = first + (starts[k] + lane / CHANNELS * CHANNELS) / columns.stride;
+                    of.code_of_floats(image, [y, column], group * CHANNELS + lane % CHANNELS)
                 };
-                let mut codes = requantize::<I, IS_LINEAR>(&of.requantizations[group], sums, resolve);
+                let mut codes = requantize::<I, FORM>(&of.requantizations[group], sums, resolve);
                 if columns.stride == 2 {
                     codes = interleave(codes);
                 }
@@ -276,7 +290,7 @@ impl Group<'_> {
 /// The codes of a block's sums: element `4 * i + k` holds lanes `4 * i` to `4 * i + 3` of vector `k`.
 /// `resolve` computes an ambiguous code from its vector and lane.
 #[inline(always)]
-fn requantize<I: Instructions, const IS_LINEAR: bool>(
+fn requantize<I: Instructions, const FORM: Form>(
     requantization: &Requantization<Lanes<f32>>,
     sums: [I::I8x4Dots; CHANNELS],
     resolve: impl Fn(usize, usize) -> u32,
@@ -285,17 +299,14 @@ fn requantize<I: Instructions, const IS_LINEAR: bool>(
     let (mut codes, mut doubts) = (sums, [I::F32::splat(0.0); CHANNELS]);
     let mut largest = I::F32::splat(f32::MIN);
     for k in 0..CHANNELS {
-        (codes[k], doubts[k]) = requantization.codes::<I, IS_LINEAR>(sums[k]);
+        (codes[k], doubts[k]) = requantization.codes::<I, FORM>(sums[k]);
         [_, largest] = I::min_max(largest, doubts[k]);
     }
     let mut quads = Lanes::default();
     I::saturate_to_u8(codes).store(&mut quads[..]);
-    if !I::all_negative(largest) {
+    if I::positive_lanes(largest) != 0 {
         for k in 0..CHANNELS {
-            let (mut stored_codes, mut stored_doubts) = (Lanes::default(), Lanes::default());
-            codes[k].store(&mut stored_codes[..]);
-            doubts[k].store(&mut stored_doubts[..]);
-            for i in (0..LANES).filter(|&i| is_ambiguous(stored_codes[i], stored_doubts[i])) {
+            for i in set_bits(I::positive_lanes(doubts[k])) {
                 let (quad, shift) = (&mut quads[i / CHANNELS * CHANNELS + k].0, 8 * (i % CHANNELS));
                 *quad = *quad & !(0xff << shift) | resolve(k, i) << shift;
             }

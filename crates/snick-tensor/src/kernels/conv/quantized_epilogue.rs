@@ -92,11 +92,6 @@ impl ChannelEpilogue {
         self.rule.level(x * self.scale + self.shift)
     }
 
-    /// Whether the quantizer directly follows the bias.
-    pub fn is_linear(&self) -> bool {
-        !self.has_hswish && [self.slope, self.scale, self.shift] == [1.0, 1.0, 0.0]
-    }
-
     /// The largest factor by which the epilogue amplifies a difference between two sums.
     pub fn steepness(&self) -> f32 {
         self.scale.abs() * self.slope.abs().max(1.0) * self.hswish_steepness()

@@ -15,14 +15,23 @@ use crate::kernels::gemm::MAX_PANEL_COLUMNS;
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector};
 
-/// The requantisation of the sums of a filter: `prelu(hswish(sum * factor + offset)) + shift`, clamped and
-/// rounded. `T` is a number, or one number per lane of a vector.
+/// The steps that the requantisation of a layer consists of, as a const parameter of kernels.
+pub(super) type Form = u8;
+/// A factor and an offset.
+pub(super) const LINEAR: Form = 0;
+/// A factor and an offset, a gate, and a shift.
+pub(super) const GATED: Form = 1;
+/// All steps.
+pub(super) const GENERAL: Form = 2;
+
+/// The requantisation of the sums of a filter. A sum is scaled to `x = sum * factor + offset`. An HSwish
+/// multiplies it by `gate[0] * x + gate[1]`, clamped to 0..=1. The product is multiplied by the slope of its
+/// sign, shifted, clamped and rounded. `T` is a number, or one number per lane of a vector.
 #[derive(Copy, Clone)]
 pub(super) struct Requantization<T> {
     pub factor: T,
     pub offset: T,
-    /// Whether the HSwish is applied.
-    pub has_hswish: bool,
+    pub gate: [T; 2],
     /// The factors of negative values, and of all others.
     pub slopes: [T; 2],
     pub shift: T,
@@ -37,7 +46,7 @@ impl Requantization<f32> {
     const NO_FILTER: Self = Requantization {
         factor: 0.0,
         offset: 0.0,
-        has_hswish: false,
+        gate: [0.0, 1.0],
         slopes: [1.0; 2],
         shift: 0.0,
         low: 0.0,
@@ -52,7 +61,7 @@ impl<T> Requantization<T> {
         Requantization {
             factor: f(&self.factor),
             offset: f(&self.offset),
-            has_hswish: self.has_hswish,
+            gate: [f(&self.gate[0]), f(&self.gate[1])],
             slopes: [f(&self.slopes[0]), f(&self.slopes[1])],
             shift: f(&self.shift),
             low: f(&self.low),
@@ -64,29 +73,26 @@ impl<T> Requantization<T> {
 
 impl<V: Vector<f32>> Requantization<V> {
     /// Returns the codes of sums before they are clamped to 0..=255. The second vector is negative in the
-    /// lanes of unambiguous codes; see [`is_ambiguous`]. `IS_LINEAR` requires that there are no HSwish, slopes
-    /// or shift, and that the bounds are the first and last code.
+    /// lanes of unambiguous codes. Unless `FORM` is [`GENERAL`], the bounds must be the
+    /// first and last code, and steps that it does not name must have no effect.
     #[inline(always)]
-    pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(
-        &self,
-        sums: I::I8x4Dots,
-    ) -> (I::I8x4Dots, V) {
+    pub fn codes<I: Instructions<F32 = V>, const FORM: Form>(&self, sums: I::I8x4Dots) -> (I::I8x4Dots, V) {
+        let zero = V::splat(0.0);
         let mut results = I::dots_to_f32(sums).multiply_add(self.factor, self.offset);
-        if IS_LINEAR {
-            // Negative results are frequent and all have code 0.
-            [_, results] = I::min_max(results, V::splat(0.0));
-        } else {
-            let zero = V::splat(0.0);
-            if self.has_hswish {
-                let [_, gate] = I::min_max(results.plus(V::splat(3.0)), zero);
-                let [gate, _] = I::min_max(gate, V::splat(6.0));
-                results = results.multiply_add(gate.multiply_add(V::splat(1.0 / 6.0), zero), zero);
-            }
+        if FORM != LINEAR {
+            let [_, gate] = I::min_max(results.multiply_add(self.gate[0], self.gate[1]), zero);
+            let [gate, _] = I::min_max(gate, V::splat(1.0));
+            results = results.multiply_add(gate, if FORM == GATED { self.shift } else { zero });
+        }
+        if FORM == GENERAL {
             let [negative, others] = I::min_max(results, zero);
             let [below, above] = self.slopes;
             results = others.multiply_add(above, negative.multiply_add(below, self.shift));
             let [_, results_from_low] = I::min_max(results, self.low);
             [results, _] = I::min_max(results_from_low, self.high);
+        } else {
+            // Negative results are frequent and all have code 0.
+            [_, results] = I::min_max(results, zero);
         }
         let distances = I::round_residual(results);
         (I::round_to_i32(results), distances.multiply_add(distances, self.doubt))
@@ -111,10 +117,14 @@ pub(in crate::kernels) fn values_of<I: Instructions>(
     values
 }
 
-/// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Codes outside 0..=255 are
-/// clamped and never ambiguous.
-pub(super) fn is_ambiguous(code: I8x4Dot, doubt: f32) -> bool {
-    doubt.is_sign_positive() && (0..=255).contains(&code.sum())
+/// The bits that are set, from the lowest.
+#[inline(always)]
+pub(super) fn set_bits(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (bits != 0).then_some(bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        lowest
+    })
 }
 
 /// The distance between a float sum and the exact sum is assumed to be at most
@@ -129,7 +139,7 @@ const CODE_ERROR: f32 = 512.0 * f32::EPSILON;
 /// As [`CODE_ERROR`], but relative to the terms that are added to compute the code.
 const PART_ERROR: f32 = f32::EPSILON;
 
-/// The maximum magnitude of linear results, which are converted to 32-bit integers without an upper clamp.
+/// The maximum magnitude of results that are converted to 32-bit integers without an upper clamp.
 const MAX_UNCLAMPED: f32 = (1 << 30) as f32;
 
 /// The requantisation of all filters.
@@ -139,7 +149,7 @@ pub(super) struct Requantizations {
     /// By filter and class of a [`PaddingCorrection`]: the offset for windows with padding.
     pub padding_offsets: Vec<f32>,
     /// See [`Requantization::codes`].
-    pub is_linear: bool,
+    pub form: Form,
 }
 
 impl Requantizations {
@@ -153,18 +163,28 @@ impl Requantizations {
     ) -> Option<Self> {
         let count = filters.rules.len();
         let length = filters.codes.len().checked_div(count)?;
-        let is_linear = epilogues.iter().all(|of| of.is_linear() && has_all_codes(&of.rule));
+        let form = epilogues.iter().map(form).max().unwrap_or(LINEAR);
         let mut padding_offsets = Vec::new();
         let codes = filters.codes.chunks_exact(length).enumerate();
         let filter = |(i, codes)| {
             let (input, padding_value) = input(i);
             let (rule, scaling, epilogue) = (filters.rules[i], filters.scaling(i, &input), epilogues[i]);
             let filter = Filter { codes, rule, scaling, input, padding_value, epilogue };
-            filter.requantization(is_linear, padding, &mut padding_offsets)
+            filter.requantization(form, padding, &mut padding_offsets)
         };
         let mut filters: Vec<_> = codes.map(filter).collect::<Option<_>>()?;
         filters.resize(count.next_multiple_of(CHANNELS), Requantization::NO_FILTER);
-        Some(Requantizations { filters, padding_offsets, is_linear })
+        Some(Requantizations { filters, padding_offsets, form })
+    }
+}
+
+/// The first form that has all steps of an epilogue.
+fn form(epilogue: &ChannelEpilogue) -> Form {
+    match epilogue {
+        ChannelEpilogue { rule, slope, .. } if !has_all_codes(rule) || *slope != 1.0 => GENERAL,
+        ChannelEpilogue { has_hswish: true, .. } => GATED,
+        ChannelEpilogue { scale: 1.0, shift: 0.0, .. } => LINEAR,
+        _ => GENERAL,
     }
 }
 
@@ -188,10 +208,10 @@ struct Filter<'a> {
 
 impl Filter<'_> {
     /// The requantisation of the filter's sums. Appends the offsets for windows with padding. `None` if a
-    /// parameter is not finite, or if linear results may exceed [`MAX_UNCLAMPED`].
+    /// parameter is not finite, or if unclamped results may exceed [`MAX_UNCLAMPED`].
     fn requantization(
         &self,
-        is_linear: bool,
+        form: Form,
         padding: Option<&PaddingCorrection>,
         padding_offsets: &mut Vec<f32>,
     ) -> Option<Requantization<f32>> {
@@ -208,8 +228,10 @@ impl Filter<'_> {
         let squares: i64 = codes.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
         let code = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
         let to_code = f64::from(*after_scale) * f64::from(rule.scale);
-        // An HSwish reads values, and its results are scaled to codes.
-        let (to_code, from_hswish) = if *has_hswish { (1.0, to_code as f32) } else { (to_code, 1.0) };
+        // A scale of 0 makes all results equal.
+        let has_gate = *has_hswish && to_code != 0.0;
+        let gate = if has_gate { [(1.0 / 6.0 / to_code) as f32, 0.5] } else { [0.0, 1.0] };
+        let is_linear = form == LINEAR;
         let result = offset + f64::from(*bias);
         let factor = (factor * to_code) as f32;
         let offset_of = |result: f64| if is_linear { code(result) } else { result * to_code } as f32;
@@ -225,12 +247,11 @@ impl Filter<'_> {
         }
         // A negative scale flips the sign that selects the slope.
         let slopes = if *after_scale < 0.0 { [1.0, *slope] } else { [*slope, 1.0] };
-        let slopes = slopes.map(|slope| slope * from_hswish);
         let length = codes.len() as f32;
         let largest_result =
             (f32::from(i8::MIN).abs() * f32::from(u8::MAX) * length).mul_add(factor.abs(), largest_offset);
-        let is_too_large = is_linear && largest_result > MAX_UNCLAMPED;
-        let parts = [factor, largest_offset, shift, *slope, *after_scale];
+        let is_too_large = form != GENERAL && largest_result + shift.abs() > MAX_UNCLAMPED;
+        let parts = [factor, largest_offset, gate[0], shift, *slope, *after_scale];
         if is_too_large || !parts.iter().all(|number| number.is_finite()) {
             return None;
         }
@@ -246,13 +267,15 @@ impl Filter<'_> {
         let padding_error = padding_value.abs() * f32::from(i8::MIN).abs();
         let remainder = (self.rule.remainder() * largest + padding_error) * length;
         let ignored = remainder * scale.abs() * epilogue.steepness() * rule.scale;
-        let steepness = slope.abs().max(1.0) * from_hswish.abs() * epilogue.hswish_steepness();
-        let parts = steepness * largest_offset + shift.abs() + rule.shift.abs();
+        let steepness = slope.abs().max(1.0) * epilogue.hswish_steepness();
+        // The gate opens between -3 and 3.
+        let largest_gated = if *has_hswish { 3.0 * to_code.abs() as f32 } else { 0.0 };
+        let parts = steepness * (largest_offset + largest_gated) + shift.abs() + rule.shift.abs();
         let roundings = if is_linear { 1.0 } else { 2.0 + epilogue.hswish_steepness() };
         let code_error = roundings * (CODE_ERROR + PART_ERROR * parts);
         let unambiguous = (0.5 - code_error - rounded - ignored).max(0.0);
         let [low, high] = [rule.low, rule.high].map(|bound| code(bound.into()) as f32);
-        let (has_hswish, doubt) = (*has_hswish, -(unambiguous * unambiguous));
-        Some(Requantization { factor, offset, has_hswish, slopes, shift, low, high, doubt })
+        let doubt = -(unambiguous * unambiguous);
+        Some(Requantization { factor, offset, gate, slopes, shift, low, high, doubt })
     }
 }

@@ -89,8 +89,8 @@ impl<const N: usize, const D: usize, const FUSED: bool> Instructions for Arrays<
     }
 
     #[inline(always)]
-    fn all_negative(values: Self::F32) -> bool {
-        values.0.iter().all(|value| value.is_sign_negative())
+    fn positive_lanes(values: Self::F32) -> u32 {
+        values.0.iter().rev().fold(0, |lanes, value| lanes << 1 | u32::from(value.is_sign_positive()))
     }
 
     #[inline(always)]

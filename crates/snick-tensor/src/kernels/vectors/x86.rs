@@ -108,9 +108,9 @@ macro_rules! avx512_instructions {
         }
 
         #[inline(always)]
-        fn all_negative(values: F32x16) -> bool {
+        fn positive_lanes(values: F32x16) -> u32 {
             // SAFETY: as for `F32x16::splat`.
-            unsafe { _mm512_movepi32_mask(_mm512_castps_si512(values.0)) == u16::MAX }
+            u32::from(!unsafe { _mm512_movepi32_mask(_mm512_castps_si512(values.0)) })
         }
 
         #[inline(always)]
@@ -344,9 +344,9 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn all_negative(values: F32x8) -> bool {
+    fn positive_lanes(values: F32x8) -> u32 {
         // SAFETY: as for `F32x8::splat`.
-        unsafe { _mm256_movemask_ps(values.0) == 0xff }
+        !unsafe { _mm256_movemask_ps(values.0).cast_unsigned() } & 0xff
     }
 
     #[inline(always)]
