@@ -301,6 +301,7 @@ mod tests {
                 (with_hswish(&with_scale), scaled(&curved)),
                 (with_hswish(&with_slope), scaled(&prelu(&curved))),
                 (with_slope, scaled(&prelu(&sums))),
+                (with_scale, scaled(&sums)),
                 (epilogue, sums.clone()),
             ];
             for (epilogue, results) in epilogues {

@@ -183,8 +183,7 @@ fn form(epilogue: &ChannelEpilogue) -> Form {
     match epilogue {
         ChannelEpilogue { rule, slope, .. } if !has_all_codes(rule) || *slope != 1.0 => GENERAL,
         ChannelEpilogue { has_hswish: true, .. } => GATED,
-        ChannelEpilogue { scale: 1.0, shift: 0.0, .. } => LINEAR,
-        _ => GENERAL,
+        _ => LINEAR,
     }
 }
 
@@ -234,9 +233,10 @@ impl Filter<'_> {
         let is_linear = form == LINEAR;
         let result = offset + f64::from(*bias);
         let factor = (factor * to_code) as f32;
-        let offset_of = |result: f64| if is_linear { code(result) } else { result * to_code } as f32;
+        let end = code((*after_shift).into());
+        let (end, shift) = if is_linear { (end, 0.0) } else { (0.0, end as f32) };
+        let offset_of = |result: f64| (result * to_code + end) as f32;
         let offset = offset_of(result);
-        let shift = if is_linear { 0.0 } else { code((*after_shift).into()) as f32 };
         let mut largest_offset = offset.abs();
         if let Some(padding) = padding {
             for sum in padding.sums_on_padding(codes) {
@@ -271,7 +271,8 @@ impl Filter<'_> {
         // The gate opens between -3 and 3.
         let largest_gated = if *has_hswish { 3.0 * to_code.abs() as f32 } else { 0.0 };
         let parts = steepness * (largest_offset + largest_gated) + shift.abs() + rule.shift.abs();
-        let roundings = if is_linear { 1.0 } else { 2.0 + epilogue.hswish_steepness() };
+        let is_plain = is_linear && [*after_scale, *after_shift] == [1.0, 0.0];
+        let roundings = if is_plain { 1.0 } else { 2.0 + epilogue.hswish_steepness() };
         let code_error = roundings * (CODE_ERROR + PART_ERROR * parts);
         let unambiguous = (0.5 - code_error - rounded - ignored).max(0.0);
         let [low, high] = [rule.low, rule.high].map(|bound| code(bound.into()) as f32);
