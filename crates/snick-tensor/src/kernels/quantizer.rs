@@ -7,7 +7,9 @@
 //!
 //! **Loop nest**, outer to inner: images and groups of four channels; positions.
 //!
-//! **Threads.** Each thread computes some groups.
+//! **Threads.** Each thread computes some positions.
+
+use bytemuck::Pod;
 
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
@@ -20,9 +22,6 @@ pub(super) const CHANNELS: usize = 4;
 
 /// The maximum number of levels that fits in a byte.
 pub(super) const MAX_LEVELS: usize = 256;
-
-/// The minimum number of elements to distribute over several threads.
-const MIN_SHARED: usize = 1 << 16;
 
 /// A [`fake_quantize`](super::fake_quantize) with at most 256 levels and one range, or one range per channel,
 /// that produces and consumes codes: the indices of levels.
@@ -142,17 +141,15 @@ impl Quantizer {
         let image = image.contiguous();
         let (values, area, groups) = (image.as_slice::<f32>()?, height * width, channels.div_ceil(CHANNELS));
         let mut out = Buffer::any(batch * groups * area)?;
-        if area > 0 {
-            for_each_group(&mut out, area, |i, to| {
-                let (n, group) = (i / groups, i % groups);
-                let plane = |k: usize| {
-                    let channel = (group * CHANNELS + k).min(channels - 1);
-                    &values[(n * channels + channel) * area..][..area]
-                };
-                let rules = std::array::from_fn(|k| self.rules[group * CHANNELS + k]);
-                dispatch_int8_dot(Quantize { planes: std::array::from_fn(plane), rules, to });
-            });
-        }
+        in_planes(&mut out, area, |i, first, to| {
+            let (n, group) = (i / groups, i % groups);
+            let plane = |k: usize| {
+                let channel = (group * CHANNELS + k).min(channels - 1);
+                &values[(n * channels + channel) * area + first..][..to.len()]
+            };
+            let rules = std::array::from_fn(|k| self.rules[group * CHANNELS + k]);
+            dispatch_int8_dot(Quantize { planes: std::array::from_fn(plane), rules, to });
+        });
         Tensor::from_buffer(ElementType::U32, &[batch, groups, height, width], out)
     }
 
@@ -171,14 +168,12 @@ impl Quantizer {
         let codes = codes.contiguous();
         let codes = codes.as_slice::<u32>()?;
         let mut out = Buffer::any(batch * channels * area)?;
-        if area > 0 {
-            for_each_group(&mut out, area, |i, to| {
-                let (n, channel) = (i / channels, i % channels);
-                let codes = &codes[(n * groups + channel / CHANNELS) * area..][..area];
-                let shift = 8 * (channel % CHANNELS) as u32;
-                dispatch_int8_dot(Dequantize { codes, shift, rule: self.rules[channel], to });
-            });
-        }
+        in_planes(&mut out, area, |i, first, to| {
+            let (n, channel) = (i / channels, i % channels);
+            let codes = &codes[(n * groups + channel / CHANNELS) * area + first..][..to.len()];
+            let shift = 8 * (channel % CHANNELS) as u32;
+            dispatch_int8_dot(Dequantize { codes, shift, rule: self.rules[channel], to });
+        });
         Tensor::from_buffer(ElementType::F32, &[batch, channels, height, width], out)
     }
 
@@ -205,9 +200,8 @@ impl Quantizer {
         };
         let parts = [a.as_slice::<u32>()?, b.as_slice::<u32>()?];
         let mut out: Buffer<u32> = Buffer::any(a.len())?;
-        let each = a.len().div_ceil(CHANNELS).max(1);
-        for_each_group(&mut out, each, |i, to| {
-            let parts = parts.map(|part| bytemuck::cast_slice(&part[i * each..][..to.len()]));
+        sharing::in_parts(&mut out, 1, sharing::ELEMENTS / CHANNELS, |first, to| {
+            let parts = parts.map(|part| bytemuck::cast_slice(&part[first..][..to.len()]));
             dispatch_int8_dot(Sum { parts, rules: [left, right], sum, to: bytemuck::cast_slice_mut(to) });
         });
         Tensor::from_buffer(ElementType::U32, &Dims::from_slice(a.dims()), out)
@@ -222,14 +216,11 @@ impl Quantizer {
     }
 }
 
-/// Elements that a thread converts at a time.
-const PART: usize = 1 << 12;
-
 fn quantize_elements(values: &Tensor, rule: Rule<f32>) -> Result<Tensor, TensorError> {
     let values = values.contiguous();
     let (all, mut out) = (values.as_slice::<f32>()?, Buffer::any(values.len())?);
-    for_each_group(&mut out, PART, |i, to| {
-        dispatch_best(ToCodes { values: &all[i * PART..][..to.len()], rule, to });
+    sharing::in_parts(&mut out, 1, sharing::ELEMENTS, |first, to| {
+        dispatch_best(ToCodes { values: &all[first..][..to.len()], rule, to });
     });
     Tensor::from_buffer(ElementType::U8, values.dims(), out)
 }
@@ -237,8 +228,8 @@ fn quantize_elements(values: &Tensor, rule: Rule<f32>) -> Result<Tensor, TensorE
 fn dequantize_elements(codes: &Tensor, rule: Rule<f32>) -> Result<Tensor, TensorError> {
     let codes = codes.contiguous();
     let (all, mut out) = (codes.as_slice::<u8>()?, Buffer::any(codes.len())?);
-    for_each_group(&mut out, PART, |i, to| {
-        dispatch_best(ToValues { codes: &all[i * PART..][..to.len()], rule, to });
+    sharing::in_parts(&mut out, 1, sharing::ELEMENTS, |first, to| {
+        dispatch_best(ToValues { codes: &all[first..][..to.len()], rule, to });
     });
     Tensor::from_buffer(ElementType::F32, codes.dims(), out)
 }
@@ -248,14 +239,17 @@ fn dims_of(image: &Tensor) -> Result<&[usize; 4], TensorError> {
     image.dims().try_into().map_err(|_| refuse())
 }
 
-/// Splits the result into parts of `len` elements and calls `each` with the index of a part and the part, on
-/// all threads if there is enough work.
-fn for_each_group<T: Send>(out: &mut [T], len: usize, each: impl Fn(usize, &mut [T]) + Send + Sync) {
-    if out.len() >= MIN_SHARED {
-        sharing::for_each(out.chunks_mut(len).enumerate(), |(i, part)| each(i, part));
-    } else {
-        out.chunks_mut(len).enumerate().for_each(|(i, part)| each(i, part));
-    }
+/// Splits a result of planes of `area` elements among the threads. Calls `each` with the index of a plane,
+/// the start of a piece in it, and the piece.
+fn in_planes<T: Pod>(out: &mut [T], area: usize, each: impl Fn(usize, usize, &mut [T]) + Send + Sync) {
+    sharing::in_parts(out, 1, sharing::ELEMENTS / CHANNELS, |mut first, mut part| {
+        while !part.is_empty() {
+            let start = first % area;
+            let (piece, rest) = part.split_at_mut(part.len().min(area - start));
+            (first, part) = (first + piece.len(), rest);
+            each((first - 1) / area, start, piece);
+        }
+    });
 }
 
 /// Quantises elements by one rule.

@@ -48,8 +48,14 @@ pub(crate) fn share(len: usize, least: usize) -> usize {
 
 /// As [`part`], with the given number of parts per thread.
 fn share_of(each: usize, len: usize, least: usize) -> usize {
-    let parts = if is_shared() { each * threads() } else { 1 };
-    len.div_ceil(parts).max(least).max(1)
+    if !is_shared() {
+        return len.max(1);
+    }
+    // Rounded to the nearest, so that almost two parts make two.
+    let (threads, parts) = (threads(), len.saturating_add(least / 2) / least.max(1));
+    // A multiple of the number of threads, so that all threads end at the same time.
+    let parts = if parts < threads { parts } else { parts.min(each * threads) / threads * threads };
+    len.div_ceil(parts.max(1)).max(1)
 }
 
 /// Calls `each` with every part, on all threads.
@@ -146,13 +152,35 @@ mod tests {
     use crate::kernels::elementwise::{BinaryOp, CompareOp, UnaryOp};
     use crate::kernels::window::Window;
     use crate::kernels::{
-        Coordinates, Interpolate, InterpolateMode, Nearest, QuantizedMaxPool, avg_pool, concat, gather,
-        interpolate, max_pool,
+        Coordinates, Interpolate, InterpolateMode, Nearest, QuantizedMaxPool, Quantizer, avg_pool, concat,
+        gather, group_convolution, interpolate, max_pool,
     };
     use crate::{ElementType, Tensor, TensorError};
 
     fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    }
+
+    #[test]
+    fn threads_get_equal_numbers_of_parts() {
+        assert_eq!(part(184, 74), 184);
+        let cases = [
+            (2, 184, 74, 92),
+            (2, 300, 60, 75),
+            (2, 100, 60, 50),
+            (2, 100, 80, 100),
+            (4, 100, 40, 34),
+            (2, 600, 1, 100),
+        ];
+        for (threads, len, least, expected) in cases {
+            assert_eq!(
+                on_threads(threads, || part(len, least)),
+                expected,
+                "{len} units on {threads} threads"
+            );
+        }
+        assert_eq!(on_threads(2, || share(600, 1)), 300);
+        assert_eq!(on_threads(2, || part(3, usize::MAX)), 3);
     }
 
     #[test]
@@ -186,9 +214,24 @@ mod tests {
             };
             interpolate(&x, &[2, 3], &[70, 87], &[1.25, 1.5], &how)
         };
+        let [low, high] = [0.0f32, 1013.0].map(Tensor::scalar);
+        let ends = [&low, &high, &low, &high];
+        let image_codes = Quantizer::new(ends, 256, 16).unwrap();
+        let element_codes = Quantizer::of_elements(ends, 256).unwrap();
+        let filters =
+            Tensor::from_vec(&[1, 5, 16, 3, 3], (0..720).map(|i| (i % 11) as f32).collect()).unwrap();
+        let padded = Window { pads_begin: [1, 1][..].into(), pads_end: [1, 1][..].into(), ..window.clone() };
         let picks = Tensor::from_vec(&[40], (0..40i64).map(|i| i * 7 % 16).collect()).unwrap();
         let results = || -> Result<Vec<Tensor>, TensorError> {
+            let codes = image_codes.quantize(&x)?;
+            let byte_codes = element_codes.quantize(&x)?;
             Ok(vec![
+                image_codes.dequantize(&codes)?,
+                Quantizer::add([(&image_codes, &codes), (&image_codes, &codes)], &image_codes)?,
+                codes,
+                element_codes.dequantize(&byte_codes)?,
+                byte_codes,
+                group_convolution(&x, &filters, &padded)?,
                 concat(&[&x, &x], 0)?,
                 concat(&[&x, &x.slice(1, 0, 3, 1)?], 1)?,
                 concat(&[&x, &x], 3)?,

@@ -101,15 +101,18 @@ impl PlaneLayout {
     /// Splits one channel into its planes. Without `padding`, writes only image elements, to planes that
     /// already contain their padding.
     pub fn split<T: Factor>(&self, channel: &ImageView<T>, padding: Option<T>, planes: &mut [T]) {
-        let [_, _, w] = &self.axes;
-        for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
-            let Line { source: [z, y], first, before, len } = *line;
-            if let Some(padding) = padding {
-                to[..before].fill(padding);
-                to[before + len..].fill(padding);
-            }
-            channel.line(z, y).every(w.axis.stride, first).copy_to(&mut to[before..before + len]);
+        for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(self.row_len())) {
+            self.copy_line(channel, line, padding, to);
         }
+    }
+
+    fn copy_line<T: Factor>(&self, channel: &ImageView<T>, line: &Line, padding: Option<T>, to: &mut [T]) {
+        let Line { source: [z, y], first, before, len } = *line;
+        if let Some(padding) = padding {
+            to[..before].fill(padding);
+            to[before + len..].fill(padding);
+        }
+        channel.line(z, y).every(self.axes[2].axis.stride, first).copy_to(&mut to[before..before + len]);
     }
 
     /// Elements of a row of a plane.
@@ -186,9 +189,12 @@ impl<'a, T: Factor> PhasePlanes<'a, T> {
         let mut data = Buffer::any(image.channels * layout.len + SLACK)?;
         let (planes, slack) = data.split_at_mut(image.channels * layout.len);
         slack.fill(T::default());
-        sharing::in_parts(planes, layout.len, sharing::ELEMENTS / layout.len.max(1), |first, planes| {
-            for (channel, planes) in (first..).zip(planes.chunks_exact_mut(layout.len)) {
-                layout.split(&image.channel(channel), Some(padding), planes);
+        let line_len = layout.row_len();
+        sharing::in_parts(planes, line_len, sharing::ELEMENTS / line_len.max(1), |first, planes| {
+            let lines =
+                (0..image.channels).flat_map(|channel| layout.lines.iter().map(move |line| (channel, line)));
+            for ((channel, line), to) in lines.skip(first).zip(planes.chunks_exact_mut(line_len)) {
+                layout.copy_line(&image.channel(channel), line, Some(padding), to);
             }
         });
         Ok(PhasePlanes { layout, data: PlaneData::Split(data) })
