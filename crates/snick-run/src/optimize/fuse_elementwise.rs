@@ -4,12 +4,14 @@
 //! or convolution. Inferred shapes decide which layers are fused. At run time, if the actual sizes do not
 //! allow a single pass, the layers are evaluated one by one.
 
-use snick_ir::{Graph, OpTraits};
-use snick_tensor::kernels::{ElementFunction, Stage};
-use snick_tensor::{ElementType, SmallVector};
+use snick_ir::ops::elementwise::prelu::PRelu;
+use snick_ir::{Fact, Graph, Op, OpTraits};
+use snick_shape::SymExpr;
+use snick_tensor::kernels::{BinaryOp, ElementFunction, Stage};
+use snick_tensor::{ElementType, SmallVector, Tensor};
 
 use crate::fused_elementwise::{Contraction, FusedLayer, FusedLayers, FusedProduct};
-use crate::plan::{Plan, Step, StepKind};
+use crate::plan::{Operand, Plan, Step, StepKind};
 
 /// Fuses the element-wise steps of a plan. The last operand of a fused step is the input of its first layer;
 /// the other inputs precede it, in the order of the layers.
@@ -19,7 +21,7 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     let mut ends: Vec<Option<usize>> = vec![None; plan.slots];
     let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
     for mut step in std::mem::take(&mut plan.steps) {
-        if let Some((function, ports)) = fusable(graph, &step) {
+        if let Some((function, ports)) = fusable(&mut plan.constants, graph, &mut step) {
             // The port that reads the output of a fused step, if no other step reads this output.
             let continued = ports.iter().find_map(|&port| {
                 let slot = step.operands[port].slot()?;
@@ -89,7 +91,11 @@ fn after(product: Step, mut step: Step) -> Step {
 
 /// The function of a step, and the ports whose inputs have the same shape as its output, if the step can be
 /// fused.
-fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVector<usize, 2>)> {
+fn fusable(
+    constants: &mut Vec<Tensor>,
+    graph: &Graph,
+    step: &mut Step,
+) -> Option<(ElementFunction, SmallVector<usize, 2>)> {
     let is_float = |et: ElementType| et == ElementType::F32 || et.is_half();
     let inputs: Option<SmallVector<_, 2>> =
         graph.inputs(step.node).into_iter().map(|input| Some(&graph.output(input?)?.fact)).collect();
@@ -97,7 +103,10 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVector<u
     if !matches!(step.kind, StepKind::Op) || !is_float(output.element_type) {
         return None;
     }
-    let function = graph.node(step.node).op().element_function(&inputs).filter(|f| f.is_fusable())?;
+    let function = match graph.node(step.node).op() {
+        Op::PRelu(_) => prelu(constants, step, &inputs),
+        op => op.element_function(&inputs).filter(|f| f.is_fusable()),
+    }?;
     let ports = match function {
         ElementFunction::Unary(_) => 0..1,
         ElementFunction::Binary(_) => 0..2,
@@ -107,6 +116,25 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVector<u
         .filter(|&port| step.operands[port].slot().is_some() && inputs[port].shape == output.shape)
         .collect();
     (are_float && !ports.is_empty()).then_some((function, ports))
+}
+
+/// The function of a PReLU with one constant slope, or one for each channel. Reshapes the latter so that they
+/// broadcast to the data, because a fused step does not align them with the channels.
+fn prelu(constants: &mut Vec<Tensor>, step: &mut Step, inputs: &[&Fact]) -> Option<ElementFunction> {
+    let (&[data, slope], &[_, Operand::Constant(number)]) = (inputs, &*step.operands) else { return None };
+    let dims = data.shape.dims()?;
+    let channels = dims.get(1).and_then(SymExpr::as_const).and_then(|count| usize::try_from(count).ok());
+    match *constants[number].dims() {
+        _ if slope.element_type != data.element_type => return None,
+        [1] => {}
+        [count] if Some(count) == channels => {
+            let aligned = PRelu::align(&constants[number], dims.len()).ok()?;
+            step.operands[1] = Operand::Constant(constants.len());
+            constants.push(aligned);
+        }
+        _ => return None,
+    }
+    Some(ElementFunction::Binary(BinaryOp::PRelu))
 }
 
 /// Fuses `step` with `before`, whose output it reads at `port`. Without `before`, turns `step` into a fused
@@ -235,6 +263,23 @@ mod tests {
         };
         assert_eq!(products(&layers(""), &[2, 2, 3, 5]), 1);
         assert_eq!(products(&layers("  %z = Result-1(%c)\n"), &[2, 2, 3, 5]), 0);
+    }
+
+    #[test]
+    fn slopes_of_channels_are_fused() {
+        let layers = |slopes: &str| {
+            format!(
+                "  %s = Const-1 {slopes}\n  %a = Exp-1(%p0)\n  %b = Negative-1(%a)\n  %r = PReLU-1(%b, %s)\n  \
+                 %n = Sqrt-1(%r)\n  %y = Result-1(%n)\n"
+            )
+        };
+        // Also along the last axis, the slopes would have the right number.
+        let images: (&str, &[usize]) = ("N,3,?,3", &[2, 3, 4, 3]);
+        assert_eq!(fused(&[images], &layers("f32[3] <-0.5, -2, -1>")), [4]);
+        assert_eq!(fused(&[("?,3", &[2, 3])], &layers("f32[3] <-0.5, -2, -1>")), [4]);
+        assert_eq!(fused(&[images], &layers("f32[1] <-0.5>")), [4]);
+        assert_eq!(fused(&[images], &layers("f16[3] <-0.5, -2, -1>")), [2, 1]);
+        assert_eq!(fused(&[("?,?,?", &[2, 3, 4])], &layers("f32[3] <-0.5, -2, -1>")), [2, 1]);
     }
 
     #[test]

@@ -53,17 +53,23 @@ impl PRelu {
             )),
         }
     }
+
+    /// Reshapes a vector of slopes, one per channel, so that it broadcasts to data of this rank.
+    ///
+    /// # Errors
+    /// As [`Tensor::reshape`].
+    pub fn align(slopes: &Tensor, rank: usize) -> Result<Tensor, OpError> {
+        let mut dims = Dims::from_elem(1, rank.saturating_sub(1).max(1));
+        dims[0] = slopes.len();
+        Ok(slopes.reshape(&dims)?)
+    }
 }
 
 impl EvalOp for PRelu {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (data, slope) = (&inputs[0], &inputs[1]);
         let slope = match (slope.dims(), data.dims()) {
-            ([count], [_, channels, rest @ ..]) if count == channels => {
-                let mut dims = Dims::from_elem(1, rest.len() + 1);
-                dims[0] = *count;
-                slope.reshape(&dims)?
-            }
+            ([count], [_, channels, ..]) if count == channels => Self::align(slope, data.rank())?,
             _ => slope.clone(),
         };
         let slope = slope.cast(data.element_type())?.broadcast_to(data.dims())?;
