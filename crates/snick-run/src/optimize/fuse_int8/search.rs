@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
+use snick_ir::ops::elementwise::prelu::PRelu;
 use snick_ir::{Fact, Graph, NodeId, Op, Value};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{
@@ -279,7 +280,7 @@ impl<'a> Search<'a> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
         let mut constant = self.quantized.constants.floats(step.node, port, &mut Vec::new())?;
         if matches!(self.quantized.op(step.node), Op::PRelu(_)) && constant.dims() == [outputs] {
-            constant = constant.reshape(&[outputs, 1, 1]).ok()?;
+            constant = PRelu::align(&constant, 4).ok()?;
         }
         constant.broadcast_to(&[1, outputs, 1, 1]).is_ok().then_some(constant)
     }
