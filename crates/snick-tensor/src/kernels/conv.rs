@@ -445,12 +445,6 @@ mod tests {
                 [Some(By::ImplicitGemm), Some(By::ImplicitGemm), Some(By::QuantizedDense)],
             ),
             (
-                [128, 7, 7],
-                [1, 128, 128, 3, 3],
-                padded(1, 1),
-                [Some(By::ImplicitGemm), Some(By::ImplicitGemm), Some(By::QuantizedDense)],
-            ),
-            (
                 [64, 56, 56],
                 [1, 64, 64, 3, 3],
                 strided(1),

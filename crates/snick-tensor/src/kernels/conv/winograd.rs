@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_few_products_and_other_windows_are_declined() {
+    fn integers_few_channels_and_other_windows_are_declined() {
         let (x, window) = (noise(&[1, 64, 40, 40], 1), padded([1, 1], [1, 1]));
         let filters = noise(&[1, 64, 64, 3, 3], 2).kept();
         assert!(is_used(&x, &filters, &window));
@@ -548,7 +548,7 @@ mod tests {
         for small_or_wide in [[1, 64, 7, 7], [1, 64, 4, 12_000]] {
             assert!(!is_used(&noise(&small_or_wide, 1), &filters, &window));
         }
-        assert!(!is_used(&noise(&[1, 64, 40, 40], 1), &noise(&[1, 32, 64, 3, 3], 2).kept(), &window));
+        assert!(!is_used(&noise(&[1, 32, 40, 40], 1), &noise(&[1, 64, 32, 3, 3], 2).kept(), &window));
         let strides = Window { strides: SmallVector::from([1, 2]), ..window };
         assert!(!is_used(&x, &filters, &strides));
     }
