@@ -20,7 +20,9 @@ use super::padding_correction::PaddingCorrection;
 use super::phase_planes::{PhasePlanes, PlaneLayout};
 use super::quantized_epilogue::{ChannelEpilogue, QuantizedEpilogue};
 use super::quantized_filters::{IntegerFilters, by_tap, packed_by_tap};
-use super::requantization::{Columns, Form, GATED, GENERAL, LINEAR, Requantizations, set_bits, values_of};
+use super::requantization::{
+    Columns, GATED, GENERAL, LINEAR, RequantizationForm, Requantizations, set_bits, values_of,
+};
 use crate::TensorError;
 use crate::kernels::gemm::{
     Epilogue, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, product, write_row,
@@ -199,7 +201,7 @@ impl StoreTile<I8x4Dot> for RequantizeTile<'_> {
 impl RequantizeTile<'_> {
     /// Writes the codes of four filters; the last ones may be missing.
     #[inline(always)]
-    fn four<I: Instructions, const FORM: Form>(
+    fn four<I: Instructions, const FORM: RequantizationForm>(
         &self,
         out: &mut [I8x4Dot],
         at: TilePosition,

@@ -17,7 +17,9 @@ use super::image_view::ImageView;
 use super::phase_planes::PlaneLayout;
 use super::quantized_epilogue::{ChannelEpilogue, QuantizedEpilogue};
 use super::quantized_filters::IntegerFilters;
-use super::requantization::{Form, GATED, GENERAL, LINEAR, Requantization, Requantizations, set_bits};
+use super::requantization::{
+    GATED, GENERAL, LINEAR, Requantization, RequantizationForm, Requantizations, set_bits,
+};
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
@@ -54,7 +56,7 @@ pub(super) struct QuantizedDepthwise {
     /// By group: the requantisation of each lane's channel.
     requantizations: Vec<Requantization<Lanes<f32>>>,
     /// See [`Requantization::codes`].
-    form: Form,
+    form: RequantizationForm,
     /// The code nearest to 0 of each channel, by group.
     padding: Vec<I8x4Dot>,
     /// This field and the next three compute ambiguous results in floats: the filters, the place of each tap
@@ -247,7 +249,7 @@ impl Vectorised for Group<'_> {
 impl Group<'_> {
     /// `STEPS` is the number of steps, or 0 for any.
     #[inline(always)]
-    fn apply<I: Instructions, const FORM: Form, const STEPS: usize>(self) {
+    fn apply<I: Instructions, const FORM: RequantizationForm, const STEPS: usize>(self) {
         let Self { of, group, image, out } = self;
         let ([_, rows, columns], [_, height, width]) = (of.grid.axes, of.grid.out);
         let row_len = of.layout.row_len();
@@ -290,7 +292,7 @@ impl Group<'_> {
 /// The codes of a block's sums: element `4 * i + k` holds lanes `4 * i` to `4 * i + 3` of vector `k`.
 /// `resolve` computes an ambiguous code from its vector and lane.
 #[inline(always)]
-fn requantize<I: Instructions, const FORM: Form>(
+fn requantize<I: Instructions, const FORM: RequantizationForm>(
     requantization: &Requantization<Lanes<f32>>,
     sums: [I::I8x4Dots; CHANNELS],
     resolve: impl Fn(usize, usize) -> u32,

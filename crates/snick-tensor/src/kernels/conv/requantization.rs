@@ -16,13 +16,13 @@ use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector};
 
 /// The steps that the requantisation of a layer consists of, as a const parameter of kernels.
-pub(super) type Form = u8;
+pub(super) type RequantizationForm = u8;
 /// A factor and an offset.
-pub(super) const LINEAR: Form = 0;
+pub(super) const LINEAR: RequantizationForm = 0;
 /// A factor and an offset, a gate, and a shift.
-pub(super) const GATED: Form = 1;
+pub(super) const GATED: RequantizationForm = 1;
 /// All steps.
-pub(super) const GENERAL: Form = 2;
+pub(super) const GENERAL: RequantizationForm = 2;
 
 /// The requantisation of the sums of a filter. A sum is scaled to `x = sum * factor + offset`. An HSwish
 /// multiplies it by `gate[0] * x + gate[1]`, clamped to 0..=1. The product is multiplied by the slope of its
@@ -76,7 +76,10 @@ impl<V: Vector<f32>> Requantization<V> {
     /// lanes of unambiguous codes. Unless `FORM` is [`GENERAL`], the bounds must be the
     /// first and last code, and steps that it does not name must have no effect.
     #[inline(always)]
-    pub fn codes<I: Instructions<F32 = V>, const FORM: Form>(&self, sums: I::I8x4Dots) -> (I::I8x4Dots, V) {
+    pub fn codes<I: Instructions<F32 = V>, const FORM: RequantizationForm>(
+        &self,
+        sums: I::I8x4Dots,
+    ) -> (I::I8x4Dots, V) {
         let zero = V::splat(0.0);
         let mut results = I::dots_to_f32(sums).multiply_add(self.factor, self.offset);
         if FORM != LINEAR {
@@ -149,7 +152,7 @@ pub(super) struct Requantizations {
     /// By filter and class of a [`PaddingCorrection`]: the offset for windows with padding.
     pub padding_offsets: Vec<f32>,
     /// See [`Requantization::codes`].
-    pub form: Form,
+    pub form: RequantizationForm,
 }
 
 impl Requantizations {
@@ -179,7 +182,7 @@ impl Requantizations {
 }
 
 /// The first form that has all steps of an epilogue.
-fn form(epilogue: &ChannelEpilogue) -> Form {
+fn form(epilogue: &ChannelEpilogue) -> RequantizationForm {
     match epilogue {
         ChannelEpilogue { rule, slope, .. } if !has_all_codes(rule) || *slope != 1.0 => GENERAL,
         ChannelEpilogue { has_hswish: true, .. } => GATED,
@@ -210,7 +213,7 @@ impl Filter<'_> {
     /// parameter is not finite, or if unclamped results may exceed [`MAX_UNCLAMPED`].
     fn requantization(
         &self,
-        form: Form,
+        form: RequantizationForm,
         padding: Option<&PaddingCorrection>,
         padding_offsets: &mut Vec<f32>,
     ) -> Option<Requantization<f32>> {
