@@ -106,6 +106,7 @@ impl PlaneLayout {
         }
     }
 
+    /// Copies one line of a channel to a plane. `padding` is as in [`Self::split`].
     fn copy_line<T: Factor>(&self, channel: &ImageView<T>, line: &Line, padding: Option<T>, to: &mut [T]) {
         let Line { source: [z, y], first, before, len } = *line;
         if let Some(padding) = padding {

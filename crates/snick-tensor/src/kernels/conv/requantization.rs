@@ -73,8 +73,8 @@ impl<T> Requantization<T> {
 
 impl<V: Vector<f32>> Requantization<V> {
     /// Returns the codes of sums before they are clamped to 0..=255. The second vector is negative in the
-    /// lanes of unambiguous codes. Unless `FORM` is [`GENERAL`], the bounds must be the
-    /// first and last code, and steps that it does not name must have no effect.
+    /// lanes of unambiguous codes. Unless `FORM` is [`GENERAL`], the bounds must be the first and last code,
+    /// and the steps that it does not name must have no effect.
     #[inline(always)]
     pub fn codes<I: Instructions<F32 = V>, const FORM: RequantizationForm>(
         &self,
