@@ -145,16 +145,16 @@ mod tests {
         let list = |values: Vec<String>| values.join(", ");
         let len: usize = dims.iter().product();
         let codes = list((0..len).map(|i| (i * 37 % 96).to_string()).collect());
-        let scales = list((0..dims[0]).map(|i| ["0.00317", "0.0209"][i % 2].to_string()).collect());
+        let filters = dims.len().div_ceil(4);
+        let count = dims[..filters].iter().product();
+        let scales = list((0..count).map(|i: usize| ["0.00317", "0.0209"][i % 2].to_string()).collect());
         let of = |dims: &[usize]| list(dims.iter().map(ToString::to_string).collect());
-        let mut by_filter = vec![1; dims.len()];
-        by_filter[0] = dims[0];
         format!(
             "  %{name}/codes = Const-1 i8[{}] <{codes}>\n  %{name}/floats = Convert-1(%{name}/codes) \
              {{destination_type: f32}}\n  %{name}/scales = Const-1 f32[{}] <{scales}>\n  \
              %{name} = Multiply-1(%{name}/floats, %{name}/scales) {{auto_broadcast: numpy}}\n",
             of(dims),
-            of(&by_filter)
+            of(&[&dims[..filters], &[1; 3][..dims.len() - filters]].concat())
         )
     }
 
@@ -228,8 +228,8 @@ mod tests {
             quantize("i", "h", unsigned),
             "  %j = Add-1(%f, %i) {auto_broadcast: numpy}\n  %o = ReLU-1(%j)\n".into(),
             quantize("k", "o", [0.0, 255.0 / 32.0]),
-            weights("u", &[24, 16, 1, 1]),
-            convolve("l", "Convolution-1", "%k, %u", 0),
+            weights("u", &[2, 12, 8, 1, 1]),
+            convolve("l", "GroupConvolution-1", "%k, %u", 0),
             quantize("m", "l", signed),
             "  %n = Sigmoid-1(%m)\n  %y = Result-1(%n)\n  %z = Result-1(%i)\n".into(),
         ];

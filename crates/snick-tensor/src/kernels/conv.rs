@@ -35,6 +35,7 @@ use self::quantized_depthwise::QuantizedDepthwise;
 use self::valid_regions::ValidRegions;
 use self::winograd::Winograd;
 use crate::kernels::elementwise::{FusedElementwise, Stage};
+use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::window::{Window, WindowGrid};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
@@ -161,7 +162,8 @@ impl ConvAlgorithm {
             return None;
         }
         // The float fallback does not support the summation order of several taps over a single channel.
-        if *groups == 1 && (*depth > 1 || grid.taps() == 1) && Self::has_dense_planes(grid) {
+        let is_whole = *groups == 1 || [*depth, *outputs].iter().all(|count| count.is_multiple_of(CHANNELS));
+        if is_whole && (*depth > 1 || grid.taps() == 1) && Self::has_dense_planes(grid) {
             return Some(Self::QuantizedDense);
         }
         let is_depthwise = *groups > 1 && [*outputs, *depth] == [1, 1] && QuantizedDepthwise::supports(grid);

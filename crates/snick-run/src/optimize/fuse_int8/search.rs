@@ -90,12 +90,12 @@ impl<'a> Search<'a> {
         let [_, _, height, width] = self.quantized.image(node.input(0)?)?;
         let results: usize = self.quantized.image(node.output(0)?)?.iter().product();
         let weights = self.weights(node.input(1)?)?;
-        let [outputs, .., kernel_height, kernel_width] = *weights.codes.dims() else { return None };
-        let length = weights.codes.len().checked_div(outputs)?;
+        let [filters @ .., depth, kernel_height, kernel_width] = weights.codes.dims() else { return None };
+        let (outputs, length) = (filters.iter().product(), depth * kernel_height * kernel_width);
         if results.saturating_mul(length) < FEW_PRODUCTS {
             return None;
         }
-        let (spatial, kernel) = ([height, width], [kernel_height, kernel_width]);
+        let (spatial, kernel) = ([height, width], [*kernel_height, *kernel_width]);
         let (window, _) = sliding.windows().concrete(&spatial, &kernel).ok()?;
         let convolution = |after: Option<&QuantizedEpilogue>| {
             let of = QuantizedConvolution::new(weights.filters(), quantizer, spatial, &window, after);

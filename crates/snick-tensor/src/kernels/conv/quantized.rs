@@ -9,6 +9,7 @@ use crate::buffer::Buffer;
 use crate::kernels::elementwise::{FusedElementwise, Stage};
 use crate::kernels::gemm::Epilogue;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
+use crate::kernels::sharing;
 use crate::kernels::vectors::{I8x4Dot, has_int8_dot};
 use crate::kernels::window::{Window, WindowGrid};
 use crate::{ElementType, Tensor, TensorError};
@@ -32,10 +33,10 @@ pub struct QuantizedConvolution {
 }
 
 enum Kernel {
-    /// Results are codes.
-    Codes(Box<QuantizedDense>),
-    /// Results are values.
-    Values(Box<QuantizedDense>),
+    /// One kernel per group; results are codes.
+    Codes(Box<[QuantizedDense]>),
+    /// One kernel per group; results are values.
+    Values(Box<[QuantizedDense]>),
     /// One filter per channel; results are codes.
     Depthwise(Box<QuantizedDepthwise>),
 }
@@ -60,7 +61,7 @@ impl QuantizedConvolution {
     ) -> Option<Self> {
         let ([groups, outputs, depth], kernel) = match *filters.codes.dims() {
             [outputs, depth, height, width] => ([1, outputs, depth], [height, width]),
-            [groups, 1, 1, height, width] => ([groups, 1, 1], [height, width]),
+            [groups, outputs, depth, height, width] => ([groups, outputs, depth], [height, width]),
             _ => return None,
         };
         let (channels, results) = (input.channels()?, groups * outputs);
@@ -78,8 +79,8 @@ impl QuantizedConvolution {
             (ConvAlgorithm::QuantizedDepthwise, epilogue) => {
                 Kernel::Depthwise(Box::new(QuantizedDepthwise::new(&shape, integers, input, epilogue?)?))
             }
-            (_, None) => Kernel::Values(Box::new(QuantizedDense::new(&shape, integers, input, None)?)),
-            _ => Kernel::Codes(Box::new(QuantizedDense::new(&shape, integers, input, epilogue)?)),
+            (_, None) => Kernel::Values(QuantizedDense::by_group(&shape, &integers, input, None)?),
+            _ => Kernel::Codes(QuantizedDense::by_group(&shape, &integers, input, epilogue)?),
         };
         let results = if epilogue.is_some() { results.div_ceil(CHANNELS) } else { results };
         let input = [channels.div_ceil(CHANNELS), spatial[0], spatial[1]];
@@ -98,16 +99,19 @@ impl QuantizedConvolution {
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn run(&self, images: &Tensor) -> Result<Tensor, TensorError> {
         match &self.kernel {
-            Kernel::Codes(kernel) => {
-                self.each_image(images, ElementType::U32, |_, image, out| kernel.codes(image, out))
+            Kernel::Codes(groups) => {
+                self.each(groups, images, ElementType::U32, |group, _, image, out| group.codes(image, out))
             }
-            Kernel::Depthwise(kernel) => self.each_image(images, ElementType::U32, |_, image, out| {
-                kernel.run(image, out);
-                Ok(())
+            Kernel::Depthwise(kernel) => {
+                let all = std::slice::from_ref(&**kernel);
+                self.each(all, images, ElementType::U32, |kernel, _, image, out| {
+                    kernel.run(image, out);
+                    Ok(())
+                })
+            }
+            Kernel::Values(groups) => self.each(groups, images, ElementType::F32, |group, _, image, out| {
+                group.values(image, out, None)
             }),
-            Kernel::Values(kernel) => {
-                self.each_image(images, ElementType::F32, |_, image, out| kernel.values(image, out, None))
-            }
         }
     }
 
@@ -121,7 +125,7 @@ impl QuantizedConvolution {
         images: &Tensor,
         stages: &[Stage<&Tensor>],
     ) -> Result<Option<Tensor>, TensorError> {
-        let (Kernel::Values(kernel), [channels, height, width]) = (&self.kernel, self.output) else {
+        let (Kernel::Values(groups), [channels, height, width]) = (&self.kernel, self.output) else {
             return Ok(None);
         };
         let dims = [images.dims().first().copied().unwrap_or(0), channels, height, width];
@@ -132,18 +136,20 @@ impl QuantizedConvolution {
         };
         let Some(then) = then.filter(gains) else { return Ok(None) };
         let on_piece = |first: usize, values: &mut [f32]| then.on_piece(first, values);
-        let values = self.each_image(images, ElementType::F32, |first, image, out| {
-            kernel.values(image, out, Some(Epilogue::new(&on_piece).part(first)))
+        let values = self.each(groups, images, ElementType::F32, |group, first, image, out| {
+            group.values(image, out, Some(Epilogue::new(&on_piece).part(first)))
         });
         values.map(Some)
     }
 
-    /// Calls `convolve` with the position of each result in the output, its image, and the result.
-    fn each_image<T: bytemuck::Pod + Send + Sync>(
+    /// Calls `convolve` for each group of channels of each image: with the kernel of the group, the position of
+    /// its result in the output, its part of the image, and its result.
+    fn each<K: Sync, T: bytemuck::Pod + Send + Sync>(
         &self,
+        groups: &[K],
         images: &Tensor,
         element_type: ElementType,
-        convolve: impl Fn(usize, &[I8x4Dot], &mut [T]) -> Result<(), TensorError>,
+        convolve: impl Fn(&K, usize, &[I8x4Dot], &mut [T]) -> Result<(), TensorError> + Send + Sync,
     ) -> Result<Tensor, TensorError> {
         let refuse = || {
             TensorError::mismatch("cannot convolve {} as quantised codes of {}", images.dims(), &self.input)
@@ -157,9 +163,16 @@ impl QuantizedConvolution {
         let images = images.contiguous();
         let codes: &[I8x4Dot] = bytemuck::cast_slice(images.as_slice::<u32>()?);
         let mut out = Buffer::any(batch * results)?;
-        let images = codes.chunks_exact(self.input.iter().product());
-        for (i, (image, out)) in images.zip(out.chunks_exact_mut(results)).enumerate() {
-            convolve(i * results, image, out)?;
+        let images = codes.chunks_exact(self.input.iter().product::<usize>() / groups.len());
+        let results = results / groups.len();
+        let mut parts = images.zip(out.chunks_exact_mut(results)).enumerate();
+        let on_part = |(i, (image, out)): (usize, (_, &mut [T]))| {
+            convolve(&groups[i % groups.len()], i * results, image, out)
+        };
+        if groups.len() > 1 {
+            sharing::try_for_each(parts, on_part)?;
+        } else {
+            parts.try_for_each(on_part)?;
         }
         Tensor::from_buffer(element_type, &[*batch, channels, height, width], out)
     }
@@ -203,9 +216,9 @@ mod tests {
             let len: usize = dims.iter().product();
             let codes: Vec<i64> = (0..len as i64).map(|i| i * 37 % 96 - 48).collect();
             let by_filter = |of: fn(usize) -> f32| {
-                let mut each = vec![1; dims.len()];
-                each[0] = dims[0];
-                Tensor::from_vec(&each, (0..dims[0]).map(of).collect()).unwrap()
+                let filters = dims.len() - 3;
+                let count: usize = dims[..filters].iter().product();
+                Tensor::from_vec(&[&dims[..filters], &[1; 3]].concat(), (0..count).map(of).collect()).unwrap()
             };
             Weights {
                 codes: Tensor::from_vec(dims, codes).unwrap().cast(ElementType::I8).unwrap(),
@@ -245,7 +258,7 @@ mod tests {
     /// Compares a convolution of codes with a convolution of floats.
     fn check(dims: [usize; 4], filters: &[usize], window: &Window, form: Form, ranges: &[[f32; 2]]) {
         let [_, channels, height, width] = dims;
-        let (outputs, weights) = (filters[0], Weights::new(filters));
+        let (outputs, weights) = (filters[..filters.len() - 3].iter().product(), Weights::new(filters));
         let (filters, floats) = (weights.filters(form), weights.floats(form));
         let ends = |end: usize| {
             let ends: Vec<f32> = (0..channels).map(|c| ranges[c % ranges.len()][end]).collect();
@@ -261,7 +274,7 @@ mod tests {
         let quantized = fake_quantize(&x, [&low, &high, &low, &high], 256).unwrap();
         let sums = group_convolution(&quantized, &grouped, window).unwrap();
         let sums = BinaryOp::Add.apply(&sums, &bias).unwrap();
-        if grouped.dims()[0] == 1 {
+        if grouped.dims()[0] == 1 || grouped.dims()[2] > 1 {
             check_values(
                 filters,
                 &input,
@@ -361,6 +374,8 @@ mod tests {
             check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), Form::Zeros, ranges);
             check([1, 16, 40, 40], &[48, 16, 3, 3], &padded(1, 1, 1), Form::Ranges, ranges);
             check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), Form::Ranges, ranges);
+            check([2, 16, 11, 9], &[2, 12, 8, 3, 3], &padded(1, 2, 1), Form::Zeros, ranges);
+            check([1, 128, 20, 20], &[32, 4, 4, 3, 3], &padded(1, 1, 1), Form::Scales, ranges);
         }
         // With this many results, some float sums round to a different code than the exact sums.
         check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), Form::Zeros, &EXACT[..1]);
@@ -418,6 +433,8 @@ mod tests {
         let is_fast = QuantizedConvolution::is_fast();
         assert_eq!([0, 1].map(|pad| is_accepted(dense, [&low, &high], pad)), [is_fast; 2]);
         assert!(!is_accepted(dense, [&low, &highs], 0));
+        // Codes of two groups share an element.
+        assert!(!is_accepted(&[2, 2, 2, 3, 3], [&low, &high], 0));
         assert_eq!([0, 1].map(|pad| is_accepted(depthwise, [&low, &highs], pad)), [is_fast, false]);
     }
 

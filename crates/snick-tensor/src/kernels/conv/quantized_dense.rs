@@ -46,14 +46,31 @@ pub(super) struct QuantizedDense {
 }
 
 impl QuantizedDense {
-    /// Without an epilogue, the results are values. `None` if channels have different ranges, if values would
-    /// not be [precise](IntegerFilters::are_precise), or if [`PaddingCorrection::new`],
-    /// [`Requantizations::new`] or [`QuantizedEpilogue::channels`] is `None`.
-    pub fn new(
+    /// One kernel for each group of filters. Without an epilogue, the results are values. `None` if channels
+    /// have different ranges, if values would not be [precise](IntegerFilters::are_precise), or if
+    /// [`PaddingCorrection::new`], [`Requantizations::new`] or [`QuantizedEpilogue::channels`] is `None`.
+    pub fn by_group(
+        shape: &ConvShape,
+        integers: &IntegerFilters,
+        input: &Quantizer,
+        epilogue: Option<&QuantizedEpilogue>,
+    ) -> Option<Box<[Self]>> {
+        let epilogues = match epilogue {
+            Some(epilogue) => epilogue.channels()?,
+            None if integers.are_precise() => vec![ChannelEpilogue::NONE; integers.rules.len()],
+            None => return None,
+        };
+        let groups = integers.groups(shape.outputs).zip(epilogues.chunks(shape.outputs));
+        groups.map(|(integers, of)| Self::new(shape, integers, input, of, epilogue.is_some())).collect()
+    }
+
+    /// The kernel of one group of filters.
+    fn new(
         shape: &ConvShape,
         integers: IntegerFilters,
         input: &Quantizer,
-        epilogue: Option<&QuantizedEpilogue>,
+        epilogues: &[ChannelEpilogue],
+        returns_codes: bool,
     ) -> Option<Self> {
         let (grid, taps) = (shape.grid, shape.grid.taps());
         let (rule, padding) = (input.uniform()?, *input.nearest_to_zero().first()?);
@@ -65,20 +82,15 @@ impl QuantizedDense {
         };
         let by_tap = by_tap(&integers.codes, shape.filter_len(), taps);
         let filters = packed_by_tap(&by_tap, shape.outputs, groups, taps);
-        let epilogues = match epilogue {
-            Some(epilogue) => epilogue.channels()?,
-            None if integers.are_precise() => vec![ChannelEpilogue::NONE; shape.outputs],
-            None => return None,
-        };
         let requantizations =
-            Requantizations::new(&integers, |_| (rule, 0.0), correction.as_ref(), &epilogues)?;
-        let fallback = epilogue.map(|_| FloatFallback {
+            Requantizations::new(&integers, |_| (rule, 0.0), correction.as_ref(), epilogues)?;
+        let fallback = returns_codes.then(|| FloatFallback {
             filters: integers,
             by_tap,
             depth: shape.depth,
             taps,
             input: rule,
-            epilogues,
+            epilogues: epilogues.to_vec(),
         });
         let [_, height, width] = grid.axes.map(|axis| axis.size);
         let (layout, input) = (PlaneLayout::new(&grid), [groups, height, width]);

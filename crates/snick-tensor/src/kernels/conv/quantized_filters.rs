@@ -10,8 +10,8 @@ use crate::{ElementType, Tensor};
 /// wrote it.
 const ZERO_POINT_TOLERANCE: f32 = 1.0 / 1024.0;
 
-/// Filters of 8-bit codes with a rule to unpack them: `[O, C, height, width]`, `[C, 1, 1, height, width]` for
-/// depthwise filters, or `[O, C]` for a matrix product.
+/// Filters of 8-bit codes with a rule to unpack them: `[O, C, height, width]`, `[G, O, C, height, width]` for
+/// groups of filters, or `[O, C]` for a matrix product.
 #[derive(Copy, Clone, Debug)]
 pub struct QuantizedFilters<'a> {
     /// Integers of 8 bits.
@@ -21,7 +21,7 @@ pub struct QuantizedFilters<'a> {
 }
 
 /// How codes become weights. Tensors of `f32` have one element for all filters, or one per filter on the
-/// first axis.
+/// axes G and O.
 #[derive(Copy, Clone, Debug)]
 pub enum Unpacking<'a> {
     /// `(code - zero) * scale`.
@@ -64,7 +64,7 @@ impl QuantizedFilters<'_> {
     }
 
     fn rules(&self) -> Option<Vec<Unpack>> {
-        let outputs = *self.codes.dims().first()?;
+        let outputs = self.count()?;
         let rules: Option<Vec<_>> = match self.unpacking {
             Unpacking::Scale { zeros, scales } => {
                 let zeros = zeros.map_or(Some(vec![0.0; outputs]), |zeros| self.by_filter(zeros))?;
@@ -83,13 +83,24 @@ impl QuantizedFilters<'_> {
         rules.filter(|rules| rules.iter().all(|unpack| is_fine(unpack.rule.scale)))
     }
 
+    /// The sizes of the axes of filters.
+    fn axes(&self) -> Option<&[usize]> {
+        let dims = self.codes.dims();
+        dims.get(..if dims.len() == 5 { 2 } else { 1 })
+    }
+
+    /// The number of filters.
+    fn count(&self) -> Option<usize> {
+        Some(self.axes()?.iter().product())
+    }
+
     /// One element per filter.
     fn by_filter(&self, tensor: &Tensor) -> Option<Vec<f32>> {
-        let outputs = *self.codes.dims().first()?;
+        let outputs = self.count()?;
         let values = tensor.cast(ElementType::F32).ok()?.to_f32_vec().ok()?;
         match *values {
             [one] => Some(vec![one; outputs]),
-            _ => (tensor.dims().first() == Some(&outputs) && values.len() == outputs).then_some(values),
+            _ => (values.len() == outputs && tensor.dims().starts_with(self.axes()?)).then_some(values),
         }
     }
 }
@@ -108,6 +119,13 @@ impl IntegerFilters {
     /// Whether the weights are so close to `code * scale` that sums of codes give the values of a product.
     pub fn are_precise(&self) -> bool {
         self.rules.iter().all(|rule| rule.remainder() <= PRECISE)
+    }
+
+    /// Groups of this many filters.
+    pub fn groups(&self, filters: usize) -> impl Iterator<Item = Self> {
+        let length = self.codes.len() / self.rules.len().max(1);
+        let codes = self.codes.chunks(filters * length).map(<[_]>::to_vec);
+        codes.zip(self.rules.chunks(filters)).map(|(codes, rules)| Self { codes, rules: rules.to_vec() })
     }
 
     /// The factor and the offset that turn the sum of a filter over codes of `input` into a value.
