@@ -162,8 +162,9 @@ impl ConvAlgorithm {
             return None;
         }
         // The float fallback does not support the summation order of several taps over a single channel.
-        let is_whole = *groups == 1 || [*depth, *outputs].iter().all(|count| count.is_multiple_of(CHANNELS));
-        if is_whole && (*depth > 1 || grid.taps() == 1) && Self::has_dense_planes(grid) {
+        // No element holds codes of two groups.
+        let are_apart = *groups == 1 || [*depth, *outputs].iter().all(|count| count.is_multiple_of(CHANNELS));
+        if are_apart && (*depth > 1 || grid.taps() == 1) && Self::has_dense_planes(grid) {
             return Some(Self::QuantizedDense);
         }
         let is_depthwise = *groups > 1 && [*outputs, *depth] == [1, 1] && QuantizedDepthwise::supports(grid);

@@ -100,18 +100,22 @@ impl QuantizedConvolution {
     pub fn run(&self, images: &Tensor) -> Result<Tensor, TensorError> {
         match &self.kernel {
             Kernel::Codes(groups) => {
-                self.each(groups, images, ElementType::U32, |group, _, image, out| group.codes(image, out))
+                self.each_group(groups, images, ElementType::U32, |group, _, image, out| {
+                    group.codes(image, out)
+                })
             }
             Kernel::Depthwise(kernel) => {
                 let all = std::slice::from_ref(&**kernel);
-                self.each(all, images, ElementType::U32, |kernel, _, image, out| {
+                self.each_group(all, images, ElementType::U32, |kernel, _, image, out| {
                     kernel.run(image, out);
                     Ok(())
                 })
             }
-            Kernel::Values(groups) => self.each(groups, images, ElementType::F32, |group, _, image, out| {
-                group.values(image, out, None)
-            }),
+            Kernel::Values(groups) => {
+                self.each_group(groups, images, ElementType::F32, |group, _, image, out| {
+                    group.values(image, out, None)
+                })
+            }
         }
     }
 
@@ -136,7 +140,7 @@ impl QuantizedConvolution {
         };
         let Some(then) = then.filter(gains) else { return Ok(None) };
         let on_piece = |first: usize, values: &mut [f32]| then.on_piece(first, values);
-        let values = self.each(groups, images, ElementType::F32, |group, first, image, out| {
+        let values = self.each_group(groups, images, ElementType::F32, |group, first, image, out| {
             group.values(image, out, Some(Epilogue::new(&on_piece).part(first)))
         });
         values.map(Some)
@@ -144,7 +148,7 @@ impl QuantizedConvolution {
 
     /// Calls `convolve` for each group of channels of each image: with the kernel of the group, the position of
     /// its result in the output, its part of the image, and its result.
-    fn each<K: Sync, T: bytemuck::Pod + Send + Sync>(
+    fn each_group<K: Sync, T: bytemuck::Pod + Send + Sync>(
         &self,
         groups: &[K],
         images: &Tensor,

@@ -83,15 +83,15 @@ impl QuantizedFilters<'_> {
         rules.filter(|rules| rules.iter().all(|unpack| is_fine(unpack.rule.scale)))
     }
 
-    /// The sizes of the axes of filters.
-    fn axes(&self) -> Option<&[usize]> {
+    /// The dims of the axes G and O.
+    fn filter_dims(&self) -> Option<&[usize]> {
         let dims = self.codes.dims();
         dims.get(..if dims.len() == 5 { 2 } else { 1 })
     }
 
     /// The number of filters.
     fn count(&self) -> Option<usize> {
-        Some(self.axes()?.iter().product())
+        Some(self.filter_dims()?.iter().product())
     }
 
     /// One element per filter.
@@ -100,7 +100,9 @@ impl QuantizedFilters<'_> {
         let values = tensor.cast(ElementType::F32).ok()?.to_f32_vec().ok()?;
         match *values {
             [one] => Some(vec![one; outputs]),
-            _ => (values.len() == outputs && tensor.dims().starts_with(self.axes()?)).then_some(values),
+            _ => {
+                (values.len() == outputs && tensor.dims().starts_with(self.filter_dims()?)).then_some(values)
+            }
         }
     }
 }
