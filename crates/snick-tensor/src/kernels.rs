@@ -54,7 +54,7 @@ mod rows;
 mod running_sum;
 pub mod runs;
 pub mod scatter_reduce;
-mod sharing;
+pub mod sharing;
 #[cfg(feature = "kernels")]
 mod softmax;
 mod streaming;

@@ -27,6 +27,7 @@ mod right;
 mod tile;
 
 pub(crate) use left::{PackedLhs, depth_block};
+pub(crate) use output::columns_of;
 pub(crate) use right::{Lines, PackedRhs};
 
 use output::Output;

@@ -66,12 +66,12 @@ pub(crate) fn for_each<P: Send>(parts: impl Iterator<Item = P>, each: impl Fn(P)
     });
 }
 
-/// [`for_each`] with a fallible `each`.
+/// Calls `each` with every part, on all threads.
 ///
 /// # Errors
 /// An error of `each`.
 #[cfg(feature = "threads")]
-pub(crate) fn try_for_each<P: Send, E: Send>(
+pub fn try_for_each<P: Send, E: Send>(
     mut parts: impl Iterator<Item = P>,
     each: impl Fn(P) -> Result<(), E> + Send + Sync,
 ) -> Result<(), E> {
@@ -92,12 +92,12 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
     unlocked(failed.into_inner()).map_or(Ok(()), Err)
 }
 
-/// [`for_each`] with a fallible `each`.
+/// Calls `each` with every part, on all threads.
 ///
 /// # Errors
 /// The first error of `each`.
 #[cfg(not(feature = "threads"))]
-pub(crate) fn try_for_each<P: Send, E: Send>(
+pub fn try_for_each<P: Send, E: Send>(
     mut parts: impl Iterator<Item = P>,
     each: impl Fn(P) -> Result<(), E> + Send + Sync,
 ) -> Result<(), E> {

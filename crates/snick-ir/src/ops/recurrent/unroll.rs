@@ -1,7 +1,7 @@
 //! Evaluation of recurrent ops in f32: computes the products with W for all steps at once, then the steps one
-//! by one.
+//! by one. Threads share the directions.
 
-use snick_tensor::kernels::matmul;
+use snick_tensor::kernels::{concat, matmul, sharing};
 use snick_tensor::{ElementType, Tensor};
 
 use super::cell::{Cell, CellKind};
@@ -49,47 +49,59 @@ pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
             checked_lengths(&lengths.to_i64_vec()?, steps)?
         }
     };
-    let every_step = Tensor::zeros(ElementType::F32, &[batch, directions, steps, hidden])?;
-    let mut every_step = every_step.values::<f32>()?.into_owned();
     let x = given.x.cast(ElementType::F32)?;
-    let mut states = Vec::with_capacity(given.states.len());
-    for state in given.states {
-        states.push(state.to_f32_vec()?);
-    }
-    for (direction, &reversed) in given.reversed.iter().enumerate() {
-        let of = |t: &Tensor| -> Result<Tensor, OpError> {
-            Ok(t.slice(0, direction, 1, 1)?.squeeze(0)?.cast(ElementType::F32)?)
+    let sequences = Sequences { cell, x, states: given.states, weights: [w, r, b], lengths, hidden };
+    let mut each: Vec<Vec<Tensor>> = vec![Vec::new(); directions];
+    let parts = each.iter_mut().zip(given.reversed).enumerate();
+    sharing::try_for_each(parts, |(direction, (results, &reversed))| {
+        *results = sequences.unroll(direction, reversed)?;
+        Ok::<(), OpError>(())
+    })?;
+    let stacked = |i: usize| {
+        let results = each.iter().filter_map(|results| results.get(i));
+        let results = results.map(|result| result.unsqueeze(1)).collect::<Result<Vec<_>, _>>()?;
+        Ok(concat(&results.iter().collect::<Vec<_>>(), 1)?.cast(element_type)?)
+    };
+    (0..=given.states.len()).map(stacked).collect()
+}
+
+/// Checked inputs, with X in f32.
+struct Sequences<'a> {
+    cell: &'a Cell,
+    x: Tensor,
+    states: &'a [Tensor],
+    weights: [&'a Tensor; 3],
+    lengths: Vec<usize>,
+    hidden: usize,
+}
+
+impl Sequences<'_> {
+    /// Computes one direction: H after every step `[batch, steps, hidden]` and the final states
+    /// `[batch, hidden]`.
+    fn unroll(&self, direction: usize, reversed: bool) -> Result<Vec<Tensor>, OpError> {
+        let Self { cell, x, states, weights: [w, r, b], lengths, hidden } = self;
+        let of = |t: &Tensor, axis: usize| -> Result<Tensor, OpError> {
+            Ok(t.slice(axis, direction, 1, 1)?.squeeze(axis)?.cast(ElementType::F32)?)
         };
-        let w = of(w)?;
-        let products = matmul(&x, &w, false, true)?.to_f32_vec()?;
-        let mut stepper = Stepper::new(cell, hidden, of(r)?, of(b)?.to_f32_vec()?)?;
-        // The states of this direction, `[batch, hidden]`.
-        let mine = |n: usize| (n * directions + direction) * hidden;
-        let cut = |all: &Vec<f32>| -> Vec<f32> {
-            (0..batch).flat_map(|n| all.iter().skip(mine(n)).take(hidden).copied()).collect()
-        };
-        let mut current: Vec<Vec<f32>> = states.iter().map(cut).collect();
-        let walk = Walk { products: &products, rows, steps, lengths: &lengths, reversed };
-        walk.run(&mut stepper, &mut current, |n, t, row| {
-            let start = ((n * directions + direction) * steps + t) * hidden;
-            if let Some(target) = every_step.get_mut(start..start + hidden) {
-                target.copy_from_slice(row);
-            }
-        })?;
-        for (all, state) in states.iter_mut().zip(&current) {
-            for (n, row) in state.chunks(hidden.max(1)).enumerate() {
-                if let Some(target) = all.get_mut(mine(n)..mine(n) + row.len()) {
-                    target.copy_from_slice(row);
-                }
-            }
-        }
+        let (batch, steps) = (lengths.len(), x.dims().get(1).copied().unwrap_or(0));
+        let products = matmul(x, &of(w, 0)?, false, true)?;
+        let mut states = states
+            .iter()
+            .map(|state| Ok(of(state, 1)?.to_f32_vec()?))
+            .collect::<Result<Vec<_>, OpError>>()?;
+        let every_step = Tensor::zeros(ElementType::F32, &[batch, steps, *hidden])?;
+        let mut every_step = every_step.values::<f32>()?.into_owned();
+        let mut stepper = Stepper::new(cell, *hidden, of(r, 0)?, of(b, 0)?.to_f32_vec()?)?;
+        let rows = cell.kind.gates() * hidden;
+        Walk { products: &products.values()?, rows, steps, lengths, reversed }.run(
+            &mut stepper,
+            &mut states,
+            &mut every_step,
+        )?;
+        let states = states.into_iter().map(|state| Tensor::from_vec(&[batch, *hidden], state));
+        let every_step = Tensor::from_vec(&[batch, steps, *hidden], every_step);
+        Ok(std::iter::once(every_step).chain(states).collect::<Result<_, _>>()?)
     }
-    let mut outputs = Vec::with_capacity(1 + states.len());
-    outputs.push(Tensor::from_vec(&[batch, directions, steps, hidden], every_step)?.cast(element_type)?);
-    for state in states {
-        outputs.push(Tensor::from_vec(&[batch, directions, hidden], state)?.cast(element_type)?);
-    }
-    Ok(outputs)
 }
 
 /// The steps in one direction.
@@ -110,13 +122,13 @@ impl Walk<'_> {
         Some(if self.reversed { length - 1 - step } else { step })
     }
 
-    /// Runs all steps on `states`, each `[batch, hidden]`. After each step, calls `show` for each sequence
-    /// that has not ended, with its index, the position and H.
+    /// Runs all steps on `states`, each `[batch, hidden]`. Stores H after each step of a sequence that has not
+    /// ended in `every_step`, `[batch, steps, hidden]`.
     fn run(
         &self,
         stepper: &mut Stepper,
         states: &mut [Vec<f32>],
-        mut show: impl FnMut(usize, usize, &[f32]),
+        every_step: &mut [f32],
     ) -> Result<(), OpError> {
         let hidden = stepper.hidden;
         if hidden == 0 {
@@ -130,8 +142,9 @@ impl Walk<'_> {
             stepper.step(product, states)?;
             let h = states.first().map(Vec::as_slice).unwrap_or_default();
             for (n, row) in h.chunks(hidden).enumerate() {
-                if let Some(place) = self.place(n, step) {
-                    show(n, place, row);
+                let Some(place) = self.place(n, step) else { continue };
+                if let Some(to) = every_step.chunks_mut(hidden).nth(n * self.steps + place) {
+                    to.copy_from_slice(row);
                 }
             }
         }
@@ -190,10 +203,10 @@ impl<'a> Stepper<'a> {
     }
 
     /// `state * R^T` for a range of rows of R.
-    fn recurrent(&self, state: &[f32], start: usize, rows: usize) -> Result<Vec<f32>, OpError> {
+    fn recurrent(&self, state: &[f32], start: usize, rows: usize) -> Result<Tensor, OpError> {
         let batch = state.len() / self.hidden.max(1);
         let state = Tensor::from_vec(&[batch, self.hidden], state.to_vec())?;
-        Ok(matmul(&state, &self.r.slice(0, start, rows, 1)?, false, true)?.to_f32_vec()?)
+        Ok(matmul(&state, &self.r.slice(0, start, rows, 1)?, false, true)?)
     }
 
     /// Updates the states. `product` returns `X W^T` of a sequence, or `None` if the sequence has ended.
@@ -225,7 +238,7 @@ impl<'a> Stepper<'a> {
         let f = self.cell.function(0, true)?;
         let size = self.hidden;
         let recurrent = self.recurrent(h, 0, size)?;
-        for (n, (h, r)) in h.chunks_mut(size).zip(recurrent.chunks(size)).enumerate() {
+        for (n, (h, r)) in h.chunks_mut(size).zip(recurrent.values()?.chunks(size)).enumerate() {
             let Some(product) = product(n) else { continue };
             self.sum(product, r);
             f.apply(&mut self.sums);
@@ -244,6 +257,7 @@ impl<'a> Stepper<'a> {
         let last = self.cell.function(2, false)?;
         let size = self.hidden;
         let recurrent = self.recurrent(h, 0, 4 * size)?;
+        let recurrent = recurrent.values()?;
         let rows = h.chunks_mut(size).zip(c.chunks_mut(size)).zip(recurrent.chunks(4 * size));
         for (n, ((h, c), r)) in rows.enumerate() {
             let Some(product) = product(n) else { continue };
@@ -276,6 +290,7 @@ impl<'a> Stepper<'a> {
         let (f, g) = (self.cell.function(0, true)?, self.cell.function(1, true)?);
         let size = self.hidden;
         let gates = self.recurrent(h, 0, 2 * size)?;
+        let gates = gates.values()?;
         let mut update = vec![0.0; h.len()];
         let mut reset = vec![0.0; h.len()];
         let rows = update.chunks_mut(size).zip(reset.chunks_mut(size)).zip(gates.chunks(2 * size));
@@ -288,14 +303,14 @@ impl<'a> Stepper<'a> {
             r.iter_mut().zip(reset).for_each(|(r, &sum)| *r = sum);
         }
         let mut content = if linear_before_reset {
-            let mut content = self.recurrent(h, 2 * size, size)?;
+            let mut content = self.recurrent(h, 2 * size, size)?.to_f32_vec()?;
             for (row, r) in content.chunks_mut(size).zip(reset.chunks(size)) {
                 row.iter_mut().zip(r).zip(&self.inner_bias).for_each(|((v, r), b)| *v = (*v + b) * r);
             }
             content
         } else {
             let kept: Vec<f32> = reset.iter().zip(h.iter()).map(|(r, h)| r * h).collect();
-            self.recurrent(&kept, 2 * size, size)?
+            self.recurrent(&kept, 2 * size, size)?.to_f32_vec()?
         };
         let rows = h.chunks_mut(size).zip(update.chunks(size)).zip(content.chunks_mut(size));
         for (n, ((h, z), content)) in rows.enumerate() {

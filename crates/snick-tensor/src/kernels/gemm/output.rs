@@ -18,12 +18,7 @@ impl<'a, T> Output<'a, T> {
 
     /// Splits rows of `row_len` elements into parts of `at_once` columns.
     pub fn by_columns(out: &'a mut [T], row_len: usize, at_once: usize) -> impl Iterator<Item = Self> {
-        let mut parts = Vec::new();
-        parts.resize_with(row_len.div_ceil(at_once), Vec::new);
-        for row in out.chunks_mut(row_len) {
-            parts.iter_mut().zip(row.chunks_mut(at_once)).for_each(|(part, piece)| part.push(piece));
-        }
-        parts.into_iter().map(Output::Columns)
+        columns_of(out, row_len, at_once).map(Output::Columns)
     }
 
     /// The number of rows.
@@ -50,4 +45,18 @@ impl<'a, T> Output<'a, T> {
         }
         all
     }
+}
+
+/// Splits rows of `row_len` elements into parts of `at_once` columns; a part has a piece of each row.
+pub(crate) fn columns_of<T>(
+    out: &mut [T],
+    row_len: usize,
+    at_once: usize,
+) -> impl Iterator<Item = Vec<&mut [T]>> {
+    let mut parts = Vec::new();
+    parts.resize_with(row_len.div_ceil(at_once), Vec::new);
+    for row in out.chunks_mut(row_len) {
+        parts.iter_mut().zip(row.chunks_mut(at_once)).for_each(|(part, piece)| part.push(piece));
+    }
+    parts.into_iter()
 }

@@ -13,12 +13,11 @@
 //! halves. Sums shorter than a vector are sequential, as in all other algorithms: the layout of the operands
 //! selects the algorithm, and small products should not depend on it.
 //!
-//! **Threads.** With few columns, or a single row, each thread computes a part of C. With several rows, one
-//! thread computes everything.
+//! **Threads.** Each thread reads some lines of the long operand.
 
 use std::borrow::Cow;
 
-use crate::kernels::gemm::{Gemm, Matrix};
+use crate::kernels::gemm::{Gemm, Matrix, columns_of};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best, prefetch};
 
@@ -31,10 +30,13 @@ pub(crate) fn few_columns<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) 
 pub(crate) fn few_rows<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) {
     let (long, few) = (b.transposed(), contiguous(a));
     if a.rows == 1 {
-        dots_of_rows(&long, &few, out);
-    } else {
-        dispatch_best(Dots { long: &long, few: &few, depth: b.rows, out, steps: [1, b.columns] });
+        return dots_of_rows(&long, &few, out);
     }
+    let each = AT_ONCE * sharing::part(b.columns.div_ceil(AT_ONCE), least_parts(&few));
+    sharing::for_each(columns_of(out, b.columns, each).enumerate(), |(i, mut lines)| {
+        let long = &long.rows_from(i * each, each.min(b.columns - i * each));
+        dispatch_best(Dots { long, few: &few, lines: &mut lines });
+    });
 }
 
 /// The elements, row-major; borrowed if they are contiguous.
@@ -56,66 +58,68 @@ fn contiguous<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
 /// because each multiply-add reads another element from memory.
 const MIN_THREAD_PRODUCTS: usize = 1 << 16;
 
+/// The minimum number of parts of [`AT_ONCE`] lines per thread.
+fn least_parts<T>(few: &[T]) -> usize {
+    MIN_THREAD_PRODUCTS / (AT_ONCE * few.len()).max(1)
+}
+
 /// The dot products of each row of `long` with each row of `few`, row after row.
 fn dots_of_rows<T: Gemm>(long: &Matrix<T>, few: &[T], out: &mut [T]) {
-    let depth = long.columns;
     let count = out.len() / long.rows.max(1);
     // The number of rows in each part is a multiple of `AT_ONCE`, the number of rows that share loads.
-    sharing::in_parts(
-        out,
-        AT_ONCE * count,
-        MIN_THREAD_PRODUCTS / (AT_ONCE * few.len()).max(1),
-        |first, out| {
-            let long = &long.rows_from(first * AT_ONCE, out.len() / count.max(1));
-            dispatch_best(Dots { long, few, depth, out, steps: [count, 1] });
-        },
-    );
+    sharing::in_parts(out, AT_ONCE * count, least_parts(few), |first, out| {
+        let long = &long.rows_from(first * AT_ONCE, out.len() / count.max(1));
+        dispatch_best(Dots { long, few, lines: &mut [out] });
+    });
 }
 
 /// The dot products of each row of `long` with each of the few rows.
-struct Dots<'a, T> {
+struct Dots<'a, 'b, T> {
     long: &'a Matrix<'a, T>,
     few: &'a [T],
-    depth: usize,
-    out: &'a mut [T],
-    /// The steps in `out` per row of `long` and per row of `few`.
-    steps: [usize; 2],
+    /// The results of each of the few rows, or a single line for the results of each row of `long` in turn.
+    lines: &'a mut [&'b mut [T]],
 }
 
-impl<T: Gemm> Vectorised for Dots<'_, T> {
+impl<T: Gemm> Vectorised for Dots<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { long, few, depth, out, steps } = self;
+        let Self { long, few, lines } = self;
+        let depth = long.columns;
         let count = few.len() / depth.max(1);
+        let mut put = |i: usize, j: usize, sum| match &mut *lines {
+            [all] => all[i * count + j] = sum,
+            lines => lines[j][i] = sum,
+        };
         if count == 1 && long.row_step == depth as isize {
             let rows = &long.data[long.start.min(long.data.len())..];
             let ahead = AHEAD.next_multiple_of(AT_ONCE * depth.max(1));
             for i in (0..long.rows).step_by(AT_ONCE) {
                 let sums = padded_dots::<I, T>(few, &rows[i * depth..], long.rows - i, ahead);
-                for (k, &sum) in sums.iter().enumerate().take(long.rows - i) {
-                    out[(i + k) * steps[0]] = sum;
-                }
+                sums.iter().take(long.rows - i).enumerate().for_each(|(k, &sum)| put(i + k, 0, sum));
             }
             return;
         }
         let row = |i| &long.data[long.at(i, 0).min(long.data.len())..][..depth];
-        let mut put = |i: usize, j: usize, sum| out[i * steps[0] + j * steps[1]] = sum;
         // Sums of pairs of rows need 32 registers, which instruction sets with vectors of 64 bytes have.
         let lanes = T::Vector::<I>::LANES;
-        let pairs = if lanes * size_of::<T>() == 64 && depth >= lanes { long.rows / 2 } else { 0 };
-        for j in (0..count).step_by(AT_ONCE) {
-            let few = &few[j * depth..];
-            let pairs = if count - j >= AT_ONCE { pairs } else { 0 };
-            for i in 0..pairs {
-                for (k, sums) in dots_of_pair::<I, T>([row(2 * i), row(2 * i + 1)], few).iter().enumerate() {
-                    sums.iter().enumerate().for_each(|(m, &sum)| put(2 * i + k, j + m, sum));
+        let at_once = if lanes * size_of::<T>() == 64 && depth >= lanes { 2 } else { 1 };
+        for i in (0..long.rows).step_by(at_once) {
+            let rows = i..long.rows.min(i + at_once);
+            for j in (0..count).step_by(AT_ONCE) {
+                let few = &few[j * depth..];
+                if rows.len() == 2 && count - j >= AT_ONCE {
+                    for (k, sums) in dots_of_pair::<I, T>([row(i), row(i + 1)], few).iter().enumerate() {
+                        sums.iter().enumerate().for_each(|(m, &sum)| put(i + k, j + m, sum));
+                    }
+                    continue;
                 }
-            }
-            for i in 2 * pairs..long.rows {
-                let sums = padded_dots::<I, T>(row(i), few, count - j, 0);
-                sums.iter().take(count - j).enumerate().for_each(|(m, &sum)| put(i, j + m, sum));
+                for i in rows.clone() {
+                    let sums = padded_dots::<I, T>(row(i), few, count - j, 0);
+                    sums.iter().take(count - j).enumerate().for_each(|(m, &sum)| put(i, j + m, sum));
+                }
             }
         }
     }
