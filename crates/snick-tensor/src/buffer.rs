@@ -64,7 +64,8 @@ impl Stock {
         let fits = |(_, buffer): &(usize, &Memory)| {
             (words..=most).contains(&buffer.len()) && buffer.len() / LEAST_SHARE <= words
         };
-        let best = self.free.iter().enumerate().filter(fits).min_by_key(|(_, buffer)| buffer.len());
+        // Among equals, the newest is the most likely to be in a cache.
+        let best = self.free.iter().enumerate().rev().filter(fits).min_by_key(|(_, buffer)| buffer.len());
         let best = best.map(|(i, _)| i)?;
         Some(self.free.remove(best))
     }

@@ -8,8 +8,8 @@ use crate::kernels::vectors::{Instructions, multiply_add};
 /// `c[0] + c[1] x + c[2] x^2 + ..`
 #[inline(always)]
 fn polynomial<I: Instructions, const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
-    let mut sum = 0.0;
-    for i in (0..N).rev() {
+    let mut sum = coefficients[N - 1];
+    for i in (0..N - 1).rev() {
         sum = multiply_add::<I>(sum, x, coefficients[i]);
     }
     sum
