@@ -139,6 +139,47 @@ fn one_session_serves_several_threads() {
     });
 }
 
+/// Both directions of an LSTM are computed at the same time.
+#[test]
+fn threads_change_no_bit_of_a_sequence() {
+    let inputs = [
+        ("x", vec![3, 7, 40]),
+        ("h", vec![3, 2, 20]),
+        ("w", vec![2, 80, 40]),
+        ("r", vec![2, 80, 20]),
+        ("b", vec![2, 80]),
+    ];
+    let parameters = inputs.each_ref().map(|(name, dims)| {
+        let shape = dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        format!("  %{name} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
+    });
+    let graph = graph(&format!(
+        "snick 1\ngraph \"g\" {{\n{}  %lengths = Const-1 i64[3] <7, 4, 5>\n  \
+         %y = LSTMSequence-5(%x, %h, %h, %lengths, %w, %r, %b) {{hidden_size: 20, direction: bidirectional}}\n  \
+         %all = Result-1(%y)\n  %last = Result-1(%y:1)\n  %cell = Result-1(%y:2)\n}}\n",
+        parameters.concat()
+    ));
+    let numbers = |dims: &[usize]| {
+        let len = dims.iter().product();
+        Tensor::from_vec(dims, (0..len).map(|i: usize| (i * 7919 % 1013) as f32 / 900.0 - 0.5).collect())
+            .unwrap()
+    };
+    let inputs = inputs.map(|(_, dims)| numbers(&dims));
+    let session = Session::new(&graph).unwrap();
+    let run = |threads| session.run(&inputs, Options { threads, ..Options::default() }).complete().unwrap();
+    assert_eq!(run(2), run(1));
+    // The reverse direction ends at the first step of a sequence, the other one at the last.
+    let [all, last, _] = &run(1)[..] else { panic!("three outputs") };
+    let at = |of: &Tensor, place: &[usize]| {
+        let found = (0..).zip(place).try_fold(of.clone(), |of, (axis, &i)| of.slice(axis, i, 1, 1));
+        found.unwrap().to_f32_vec().unwrap()
+    };
+    for (n, length) in [7, 4, 5].into_iter().enumerate() {
+        assert_eq!(at(all, &[n, 0, length - 1]), at(last, &[n, 0]), "sequence {n}");
+        assert_eq!(at(all, &[n, 1, 0]), at(last, &[n, 1]), "sequence {n}");
+    }
+}
+
 /// Returns its input. If `lies` is set, it infers 3 rows instead of N.
 #[derive(Debug)]
 struct Pass {

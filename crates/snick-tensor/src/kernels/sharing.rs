@@ -153,7 +153,7 @@ mod tests {
     use crate::kernels::window::Window;
     use crate::kernels::{
         Coordinates, Interpolate, InterpolateMode, Nearest, QuantizedMaxPool, Quantizer, avg_pool, concat,
-        gather, group_convolution, interpolate, max_pool,
+        gather, group_convolution, interpolate, matmul, max_pool,
     };
     use crate::{ElementType, Tensor, TensorError};
 
@@ -221,6 +221,7 @@ mod tests {
         let filters =
             Tensor::from_vec(&[1, 5, 16, 3, 3], (0..720).map(|i| (i % 11) as f32).collect()).unwrap();
         let padded = Window { pads_begin: [1, 1][..].into(), pads_end: [1, 1][..].into(), ..window.clone() };
+        let lines = x.reshape(&[64, 56 * 58]).unwrap();
         let picks = Tensor::from_vec(&[40], (0..40i64).map(|i| i * 7 % 16).collect()).unwrap();
         let results = || -> Result<Vec<Tensor>, TensorError> {
             let codes = image_codes.quantize(&x)?;
@@ -236,7 +237,10 @@ mod tests {
                 concat(&[&x, &x.slice(1, 0, 3, 1)?], 1)?,
                 concat(&[&x, &x], 3)?,
                 gather(&x, &picks, 1, 0)?,
-                gather(&x.reshape(&[64, 56 * 58])?, &picks, 0, 0)?,
+                gather(&lines, &picks, 0, 0)?,
+                matmul(&lines.slice(0, 0, 1, 1)?, &lines, false, true)?,
+                matmul(&lines.slice(0, 9, 5, 1)?, &lines, false, true)?,
+                matmul(&lines, &lines.slice(0, 9, 5, 1)?, false, true)?,
                 max_pool(&x, &[3, 3], &window, &[27, 28])?,
                 avg_pool(&x, &[3, 3], &window, &[27, 28], false)?,
                 QuantizedMaxPool::new([56, 58], &[3, 3], &window, &[27, 28]).unwrap().run(&levels)?,
