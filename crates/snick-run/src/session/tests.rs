@@ -139,44 +139,48 @@ fn one_session_serves_several_threads() {
     });
 }
 
-/// Both directions of an LSTM are computed at the same time.
-#[test]
-fn threads_change_no_bit_of_a_sequence() {
-    let inputs = [
-        ("x", vec![3, 7, 40]),
-        ("h", vec![3, 2, 20]),
-        ("w", vec![2, 80, 40]),
-        ("r", vec![2, 80, 20]),
-        ("b", vec![2, 80]),
-    ];
-    let parameters = inputs.each_ref().map(|(name, dims)| {
-        let shape = dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+/// The axis of directions of each input.
+const LSTM_INPUTS: [(&str, &[usize], Option<usize>); 5] = [
+    ("x", &[3, 7, 40], None),
+    ("h", &[3, 2, 20], Some(1)),
+    ("w", &[2, 80, 40], Some(0)),
+    ("r", &[2, 80, 20], Some(0)),
+    ("b", &[2, 80], Some(0)),
+];
+
+/// Runs an LSTM whose sequences have different lengths.
+fn lstm(direction: &str, inputs: &[Tensor], threads: usize) -> Vec<Tensor> {
+    let parameters = LSTM_INPUTS.iter().zip(inputs).map(|((name, ..), input)| {
+        let shape = input.dims().iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         format!("  %{name} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
     });
     let graph = graph(&format!(
         "snick 1\ngraph \"g\" {{\n{}  %lengths = Const-1 i64[3] <7, 4, 5>\n  \
-         %y = LSTMSequence-5(%x, %h, %h, %lengths, %w, %r, %b) {{hidden_size: 20, direction: bidirectional}}\n  \
+         %y = LSTMSequence-5(%x, %h, %h, %lengths, %w, %r, %b) {{hidden_size: 20, direction: {direction}}}\n  \
          %all = Result-1(%y)\n  %last = Result-1(%y:1)\n  %cell = Result-1(%y:2)\n}}\n",
-        parameters.concat()
+        parameters.collect::<String>()
     ));
+    let options = Options { threads, ..Options::default() };
+    Session::new(&graph).unwrap().run(inputs, options).complete().unwrap()
+}
+
+#[test]
+fn directions_on_several_threads_are_as_if_alone() {
     let numbers = |dims: &[usize]| {
-        let len = dims.iter().product();
-        Tensor::from_vec(dims, (0..len).map(|i: usize| (i * 7919 % 1013) as f32 / 900.0 - 0.5).collect())
-            .unwrap()
+        let number = |i: usize| (i * 7919 % 1013) as f32 / 900.0 - 0.5;
+        Tensor::from_vec(dims, (0..dims.iter().product()).map(number).collect()).unwrap()
     };
-    let inputs = inputs.map(|(_, dims)| numbers(&dims));
-    let session = Session::new(&graph).unwrap();
-    let run = |threads| session.run(&inputs, Options { threads, ..Options::default() }).complete().unwrap();
-    assert_eq!(run(2), run(1));
-    // The reverse direction ends at the first step of a sequence, the other one at the last.
-    let [all, last, _] = &run(1)[..] else { panic!("three outputs") };
-    let at = |of: &Tensor, place: &[usize]| {
-        let found = (0..).zip(place).try_fold(of.clone(), |of, (axis, &i)| of.slice(axis, i, 1, 1));
-        found.unwrap().to_f32_vec().unwrap()
-    };
-    for (n, length) in [7, 4, 5].into_iter().enumerate() {
-        assert_eq!(at(all, &[n, 0, length - 1]), at(last, &[n, 0]), "sequence {n}");
-        assert_eq!(at(all, &[n, 1, 0]), at(last, &[n, 1]), "sequence {n}");
+    let inputs = LSTM_INPUTS.map(|(_, dims, _)| numbers(dims));
+    let both = lstm("bidirectional", &inputs, 1);
+    assert_eq!(lstm("bidirectional", &inputs, 2), both);
+    for (i, direction) in ["forward", "reverse"].into_iter().enumerate() {
+        let own = inputs.iter().zip(LSTM_INPUTS).map(|(input, (.., axis))| match axis {
+            Some(axis) => input.slice(axis, i, 1, 1).unwrap(),
+            None => input.clone(),
+        });
+        let alone = lstm(direction, &own.collect::<Vec<_>>(), 1);
+        let part: Vec<_> = both.iter().map(|both| both.slice(1, i, 1, 1).unwrap()).collect();
+        assert_eq!(part, alone, "{direction}");
     }
 }
 
