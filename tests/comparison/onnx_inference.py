@@ -12,6 +12,7 @@ subgraphs, values that snick does not keep (constants that become attributes), a
 random inputs, and every number is compared with the actual size.
 """
 
+import argparse
 import json
 import re
 import subprocess
@@ -154,16 +155,20 @@ def level(dims, axis):
 
 
 def main():
-    snick, *paths = [a for a in sys.argv[1:] if not a.startswith("--")]
-    check, verbose = "--check" in sys.argv, "--verbose" in sys.argv
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("snick")
+    parser.add_argument("paths", metavar="MODEL.onnx", nargs="+")
+    for option in ("--known", "--check", "--verbose"):
+        parser.add_argument(option, action="store_true")
+    given = parser.parse_intermixed_args()
     tools = {
-        "snick": lambda model, symbols: by_snick(snick, model, "--known" in sys.argv),
+        "snick": lambda model, symbols: by_snick(given.snick, model, given.known),
         "onnx.shape_inference": by_onnx,
         "symbolic_shape_infer": by_runtime,
     }
     totals = {tool: dict(fails=0, ranks=0, numbers=0, expressions=0, more=0, wrong=0) for tool in tools}
     models = values = dims_in_all = 0
-    for path in paths:
+    for path in given.paths:
         model = onnx.load(path)
         without_claims(model.graph)
         symbols = symbols_of(model)
@@ -178,7 +183,7 @@ def main():
             continue
         models += 1
         try:
-            real = run_shapes(model, np.random.default_rng(1)) if check else {}
+            real = run_shapes(model, np.random.default_rng(1)) if given.check else {}
         except Exception:
             real = {}
         produced = {name for node in model.graph.node for name in node.output if name}
@@ -198,14 +203,14 @@ def main():
                     len(shape) != rank or any(isinstance(d, int) and d != r for d, r in zip(shape, real[name]))
                 )
                 own["wrong"] += wrong
-                if wrong and verbose:
+                if wrong and given.verbose:
                     print("wrong", tool, path, name, shape, real[name], file=sys.stderr)
                 for axis in range(rank):
                     own["numbers"] += level(shape, axis) == NUMBER
                     own["expressions"] += level(shape, axis) == EXPRESSION
                     if not wrong and level(shape, axis) > level(shapes["snick"], axis):
                         own["more"] += 1
-                        if verbose:
+                        if given.verbose:
                             print("more", tool, path, name, shape, shapes["snick"], file=sys.stderr)
     print(f"{models} models, {values} values, {dims_in_all} dims")
     print("| | models refused | ranks known | dims as numbers | dims as expressions | more than snick | wrong |")

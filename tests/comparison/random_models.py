@@ -5,7 +5,7 @@
 With --int8, also writes NAME_int8.xml, quantised by nncf, which is needed only for this.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -243,12 +243,18 @@ def quantize(path):
 
 
 def main():
-    folder, *names = sys.argv[1:]
-    has_int8 = "--int8" in names
-    for name in [name for name in names if name != "--int8"] or MODELS:
-        path = Path(folder) / f"{name}.xml"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--int8", action="store_true", help="also write quantised twins")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=", ".join(MODELS))
+    given = parser.parse_intermixed_args()
+    for name in given.names:
+        if name not in MODELS:
+            parser.error(f"no model {name}; choose from {', '.join(MODELS)}")
+    for name in given.names or MODELS:
+        path = given.folder / f"{name}.xml"
         MODELS[name](path)
-        if has_int8:
+        if given.int8:
             quantize(path)
 
 
