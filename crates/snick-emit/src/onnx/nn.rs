@@ -99,27 +99,36 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
             }
         }
     };
-    let [mut cropped, mut extra, mut zeros] =
-        [vec![0; 2 * spatial], vec![0; spatial], vec![0; 2 * (spatial + 2)]];
+    let ([mut cropped, mut extra], [mut zeros, mut crops]) =
+        ([vec![0; 2 * spatial], vec![0; spatial]], [vec![0; 2 * (spatial + 2)], vec![0; 2 * (spatial + 2)]]);
     for i in 0..spatial {
         let crop = transposed.crop(i, excess.as_ref().and_then(|all| all.get(i).copied()));
         let [begin, end] =
             crop.map(|crop| i64::try_from(crop).map_err(|_| OpError::unsupported("padding of this size")));
         let (begin, end) = (begin?, end?);
-        (cropped[i], cropped[spatial + i]) = (begin.max(0), end.max(0));
-        zeros[2 + i] = begin.min(0).saturating_neg();
+        let ends = [2 + i, spatial + 4 + i];
+        zeros[ends[0]] = begin.min(0).saturating_neg();
         // Runtimes require the output padding to be smaller than the stride.
         let after = end.min(0).saturating_neg();
-        *(if after < windows.axis(i).stride { &mut extra[i] } else { &mut zeros[spatial + 4 + i] }) = after;
+        *(if after < windows.axis(i).stride { &mut extra[i] } else { &mut zeros[ends[1]] }) = after;
+        for (side, crop) in [begin, end].map(|crop| crop.max(0)).into_iter().enumerate() {
+            // Without the zeros of the opposite end, nothing might remain of small results.
+            match zeros[ends[1 - side]] {
+                0 => cropped[side * spatial + i] = crop,
+                _ => crops[ends[side]] = -crop,
+            }
+        }
     }
     attrs.extend([ints("pads", cropped), ints("output_padding", extra)]);
     let inputs = ungrouped(e, grouped, &mut attrs)?;
-    if zeros.iter().all(|&count| count == 0) {
-        return e.last("ConvTranspose", &inputs, attrs);
+    let pads = [zeros, crops].into_iter().filter(|counts| counts.iter().any(|&count| count != 0));
+    let mut step = ("ConvTranspose", inputs.to_vec(), attrs);
+    for pads in pads {
+        let (op, inputs, attrs) = step;
+        step = ("Pad", vec![e.node(op, &inputs, attrs), e.vector(&pads)?], vec![]);
     }
-    let y = e.node("ConvTranspose", &inputs, attrs);
-    let zeros = e.vector(&zeros)?;
-    e.last("Pad", &[y, zeros], vec![])
+    let (op, inputs, attrs) = step;
+    e.last(op, &inputs, attrs)
 }
 
 /// The attributes for data of unknown size. With these, the runtime computes the padding from the output
