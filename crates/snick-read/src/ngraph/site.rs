@@ -58,7 +58,8 @@ impl Site<'_, '_> {
     ) -> Result<Value, OpError> {
         let version = Version::Opset(opset);
         let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, 1))?;
-        if op.is_opaque() {
+        // OpenVINO's names may have any case, but inputs and results of nGraph do not.
+        if op.is_opaque() || matches!(op, Op::Parameter(_) | Op::Result(_)) {
             return Err(OpError::unsupported(format!("operation type `{op_type}`")));
         }
         let mut layer = self.layer(op);
