@@ -79,7 +79,8 @@ fn convolution(e: &mut Emitter, op: &DilatedSliding, grouped: bool) -> Result {
     e.last("Conv", &inputs, attrs)
 }
 
-/// Writes a transposed convolution. Where ConvTranspose cannot pad the result, a separate Pad adds zeros.
+/// Writes a transposed convolution. Where ConvTranspose cannot pad the result, a Pad adds zeros; a second Pad
+/// then removes what is cropped from the opposite end.
 fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let spatial = spatial(e, usize::from(grouped))?;
     let windows = transposed.sliding.windows();
@@ -99,8 +100,8 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
             }
         }
     };
-    let ([mut cropped, mut extra], [mut zeros, mut crops]) =
-        ([vec![0; 2 * spatial], vec![0; spatial]], [vec![0; 2 * (spatial + 2)], vec![0; 2 * (spatial + 2)]]);
+    let (mut cropped, mut extra) = (vec![0; 2 * spatial], vec![0; spatial]);
+    let [mut zeros, mut cropped_later] = [(); 2].map(|()| vec![0; 2 * (spatial + 2)]);
     for i in 0..spatial {
         let crop = transposed.crop(i, excess.as_ref().and_then(|all| all.get(i).copied()));
         let [begin, end] =
@@ -115,13 +116,13 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
             // Without the zeros of the opposite end, nothing might remain of small results.
             match zeros[ends[1 - side]] {
                 0 => cropped[side * spatial + i] = crop,
-                _ => crops[ends[side]] = -crop,
+                _ => cropped_later[ends[side]] = -crop,
             }
         }
     }
     attrs.extend([ints("pads", cropped), ints("output_padding", extra)]);
     let inputs = ungrouped(e, grouped, &mut attrs)?;
-    let pads = [zeros, crops].into_iter().filter(|counts| counts.iter().any(|&count| count != 0));
+    let pads = [zeros, cropped_later].into_iter().filter(|counts| counts.iter().any(|&count| count != 0));
     let mut step = ("ConvTranspose", inputs.to_vec(), attrs);
     for pads in pads {
         let (op, inputs, attrs) = step;

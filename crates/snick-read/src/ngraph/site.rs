@@ -58,7 +58,8 @@ impl Site<'_, '_> {
     ) -> Result<Value, OpError> {
         let version = Version::Opset(opset);
         let op = Op::parse(&mut RawNode::openvino(op_type, version.clone(), attrs, 1))?;
-        // OpenVINO's names may have any case, but inputs and results of nGraph do not.
+        // The name is compared ignoring case. Parameters and Results, whose names have a fixed case, are read
+        // elsewhere.
         if op.is_opaque() || matches!(op, Op::Parameter(_) | Op::Result(_)) {
             return Err(OpError::unsupported(format!("operation type `{op_type}`")));
         }

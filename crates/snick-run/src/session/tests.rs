@@ -139,7 +139,7 @@ fn one_session_serves_several_threads() {
     });
 }
 
-/// The axis of directions of each input.
+/// The name, the dims and the axis of directions of each input.
 const LSTM_INPUTS: [(&str, &[usize], Option<usize>); 5] = [
     ("x", &[3, 7, 40], None),
     ("h", &[3, 2, 20], Some(1)),
